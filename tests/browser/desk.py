@@ -33,10 +33,6 @@ BOXES = """node => [...node.querySelectorAll(
     const sizes = [box.left - desk.left, box.top - desk.top, box.width, box.height];
     return [one.className, ...sizes.map(Math.round)].join(" ");
   })"""
-TO_TOP = """node => {
-  const outer = node.closest(".jp-WindowedPanel-outer");
-  outer.scrollTop += node.getBoundingClientRect().top - outer.getBoundingClientRect().top - 4;
-}"""
 
 
 def boxes(desk: Locator) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.desk import OpenDesk, open_desk
-from tests.browser.editor import expect_source, source_text, write_source
+from tests.browser.editor import expect_source, source_text
 from tests.browser.lab import Lab
 from tests.visualizers.bridge import until
 from workbench.languages import Source
@@ -84,11 +84,15 @@ def test_enter_tab_and_undo_belong_to_the_editor(opened: OpenDesk) -> None:
     expect(status).to_contain_text("JSON has no comments")
     expect(status).to_contain_text("The last good grammar stays in use")
     expect(opened.desk.locator(".ms-lit-mistake")).to_have_count(1)
+    opened.desk.locator(".ms-source-mistake").first.click()
+    expect(editor).to_be_focused()
+    opened.shoot("source-mistake.png")
     for _ in range(8):
         editor.press("Control+z")
     expect_source(editor, TEXT)
     settled(opened)
     expect(status).not_to_contain_text("no comments")
+    expect(opened.desk.locator(".ms-source-mistake")).to_have_count(0)
     editor.press("Control+y")
     assert until(opened.page, lambda: len(source_text(editor)) > len(TEXT))
     editor.press("Control+z")
@@ -98,33 +102,6 @@ def test_enter_tab_and_undo_belong_to_the_editor(opened: OpenDesk) -> None:
     assert opened.page.evaluate(cells) == 1  # none of these keys was JupyterLab's
     editor.press("Escape")
     expect(opened.desk).to_be_focused()
-
-
-def test_a_mistake_is_marked_while_one_types_and_mended(opened: OpenDesk) -> None:
-    editor = opened.find("grammar-editor")
-    write_source(editor, TEXT.replace('"integer"', '"integr"'))
-    mistake = opened.desk.locator(".ms-source-mistake").first
-    expect(mistake).to_contain_text('"integr" is no type')
-    expect(opened.desk.locator(".ms-lit-mistake").first).to_contain_text("integr")
-    expect(opened.desk.locator(".ms-line-mistake")).to_contain_text("integr")
-    opened.shoot("source-mistake.png")
-    mistake.click()
-    expect(editor).to_be_focused()
-    write_source(editor, TEXT)
-    settled(opened)
-    expect(opened.desk.locator(".ms-source-mistake")).to_have_count(0)
-
-
-def test_steps_move_the_light_and_a_refused_text_shows_what_forbids_it(opened: OpenDesk) -> None:
-    box = opened.find("text")
-    box.fill('{"city": "L')
-    expect(opened.desk.locator(".ms-lit-here").first).to_contain_text("city")
-    box.fill('{"city": "L"')
-    expect(opened.desk.locator(".ms-lit-forbids").first).to_contain_text("minLength")
-    opened.shoot("source-forbids.png")
-    box.fill('{"city": "Lund", "days": ')
-    expect(opened.desk.locator(".ms-lit-forbids")).to_have_count(0)
-    expect(opened.desk.locator(".ms-lit-here").first).to_contain_text("days")
 
 
 def test_hovering_explains_and_a_click_chooses(opened: OpenDesk) -> None:

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, expect
 
+from tests.browser.desk import SHOTS, SIZE, OpenDesk
 from tests.browser.editor import source_text, write_source
-from tests.browser.lab import ROOT, Lab, open_notebook, run_all
+from tests.browser.lab import Lab, open_notebook, run_all
 from tests.visualizers.bridge import until
 
 pytestmark = pytest.mark.browser
 
-SHOTS = ROOT / "build" / "screenshots"
-WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 620, "height": 2600}
+NARROW = {"width": 620, "height": 2600}
 TO_TOP = """node => {
   const outer = node.closest(".jp-WindowedPanel-outer");
   outer.scrollTop += node.getBoundingClientRect().top - outer.getBoundingClientRect().top - 8;
@@ -35,13 +34,8 @@ OUTPUT_ERRORS = """() => [...window.jupyterapp.shell.currentWidget.content.model
   .filter((output) => output.output_type === "error").map((output) => output.evalue)"""
 
 
-@dataclass
-class Tour:
+class Tour(OpenDesk):
     """The opened tour: its page, what went wrong in the browser, and the server's log."""
-
-    page: Page
-    lab: Lab
-    errors: list[str] = field(default_factory=list)
 
     def explorer(self, number: int) -> Locator:
         """The `number`-th explorer of the notebook, scrolled into view."""
@@ -52,9 +46,6 @@ class Tour:
             found.evaluate(TO_TOP)
             self.page.wait_for_timeout(100)
         return found
-
-    def command(self, name: str, arguments: str = "{}") -> None:
-        self.page.evaluate(f"() => {{ window.jupyterapp.commands.execute({name!r}, {arguments}); return 1; }}")
 
     def execute(self, code: str) -> None:
         """Run code in the kernel, without a cell and without waiting."""
@@ -70,7 +61,7 @@ class Tour:
 
 @pytest.fixture(scope="module")
 def tour(browser: Browser, lab: Lab) -> Iterator[Tour]:
-    page = browser.new_page(viewport=WIDE)  # type: ignore[arg-type]
+    page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
     page.set_default_timeout(LONG)
     opened = Tour(page, lab)
     page.on("pageerror", lambda error: opened.errors.append(str(error)))
@@ -204,7 +195,7 @@ def test_it_looks_right_in_the_dark_and_in_a_narrow_window(tour: Tour) -> None:
     width = explorer.evaluate("node => node.getBoundingClientRect().width")
     assert width < 600
     shoot(explorer, "explorer-narrow.png")
-    tour.page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+    tour.page.set_viewport_size(SIZE)  # type: ignore[arg-type]
     tour.command("apputils:change-theme", "{theme: 'JupyterLab Light'}")
 
 

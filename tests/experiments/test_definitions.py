@@ -9,10 +9,10 @@ import pytest
 
 from experiments import dispatch_size, formal
 from experiments.ledger import Ledger
-from experiments.registry import find_experiment
-from experiments.sweep import run_sweep
+from experiments.running import run
 from experiments.table6 import Definitions, Item
 from kernels_core import GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
+from tests.experiments.reports import told
 
 VOCAB = [b"a", b"ab", b"abc", b"abcx", b"ab!", b"abc!", b"ab?", b"!", b"ba"]
 
@@ -122,16 +122,16 @@ def test_another_grammar_is_found_to_differ() -> None:
 
 
 def test_formal_experiment(ledger: Ledger) -> None:
-    frame = run_sweep(formal.trial, formal.grid("smoke"), ledger=ledger, sweep="formal")
-    assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
+    result = run("formal", "smoke", ledger=ledger)
+    frame, (tables, figure) = result.frame, told(result)
     assert frame["decisions"].sum() > 1000
     assert frame[["misplaced", "misjudged", "masks_differ"]].to_numpy().sum() == 0
     assert frame[["accepted", "uncertain", "rejected"]].sum().sum() == frame["decisions"].sum()
-    (table,) = find_experiment("formal").tables(frame).values()
+    (table,) = tables.values()
     assert table["in another set"].tolist() == [0, 0]
     large = table["uncertain, large vocabulary, %"], table["uncertain after lookahead, large vocabulary, %"]
     assert (large[1] < large[0]).all()
-    assert len(find_experiment("formal").plot(frame).data) == 3
+    assert len(figure.data) == 3
 
 
 def test_the_automaton_of_aho_and_corasick() -> None:
@@ -146,13 +146,13 @@ def test_the_automaton_of_aho_and_corasick() -> None:
 
 
 def test_dispatch_size_experiment(ledger: Ledger) -> None:
-    frame = run_sweep(dispatch_size.trial, dispatch_size.grid("smoke"), ledger=ledger, sweep="dispatch-size")
-    assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
+    result = run("dispatch-size", "smoke", ledger=ledger)
+    frame, (tables, figure) = result.frame, told(result)
     assert frame["disagree"].tolist() == [0, 0]
     assert frame["linked_disagree"].sum() > 0  # failure links as references let a text leave a tag
     assert (frame["taken"] < frame["texts"]).all()  # not all texts are in the language
     random = frame[frame["kind"] == "random"].iloc[0]
     assert (random["length"], random["ac_edges"]) == (50, 2 * (random["ac_states"] - 1))
-    sizes = find_experiment("dispatch-size").tables(frame)["Sizes: Aho-Corasick automaton, plain EBNF, TagDispatch"]
+    sizes = tables["Sizes: Aho-Corasick automaton, plain EBNF, TagDispatch"]
     assert sizes["paper, states"].tolist()[0] == 50
-    assert len(find_experiment("dispatch-size").plot(frame).data) == 13
+    assert len(figure.data) == 13

@@ -23,9 +23,11 @@ from experiments.grammar_set import ECMA_404
 from experiments.ledger import Ledger, params_hash
 from experiments.measurement import in_turns, rotate
 from experiments.registry import CATALOGUE, PRESETS, Experiment, find_experiment, list_experiments
+from experiments.running import run
 from experiments.sweep import run_sweep
 from experiments.trial import NotRunError
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
+from tests.experiments.reports import told
 from workbench.cli import app
 from workbench.peers.catalogue import ENGINES
 
@@ -218,27 +220,23 @@ def test_ablation_steps_are_cumulative_and_real(ledger: Ledger) -> None:
 
     cases = [asdict(case) for case in datasets.find_cases(["synthetic:0"], 2)]
     grid = in_turns("step", ablation.NAMES, cases, {"vocabulary": SMALL, "max_tokens": 30})
-    frame = run_sweep(ablation.trial, grid, ledger=ledger, sweep="ablation")
-    assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
-    tables = find_experiment("ablation").tables(frame)
+    tables, figure = told(run("ablation", ledger=ledger, grid=grid))
     assert list(next(iter(tables.values()))["step"]) == list(ablation.NAMES)
     table = tables["Mechanisms, one after the other, on common schemas"]
     assert list(table["step"]) == list(ablation.NAMES)
     assert set(table["schemas"]) == {2}
     assert table["masks"].nunique() == 1  # all steps take the same tokens
-    assert len(find_experiment("ablation").plot(frame).data) == 2
+    assert len(figure.data) == 2
 
 
 def test_parsers_are_compared(ledger: Ledger) -> None:
     cases = [asdict(case) for case in datasets.find_cases(["synthetic:0"], 2)]
     built = list(parsers.VARIANTS)
     grid = in_turns("parser", built, cases, {"vocabulary": SMALL, "max_tokens": 10})
-    frame = run_sweep(parsers.trial, grid, ledger=ledger, sweep="parsers")
-    assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
-    tables = find_experiment("parsers").tables(frame)
+    tables, figure = told(run("parsers", ledger=ledger, grid=grid))
     assert tables["Verdicts"].set_index("variant").loc[built, "wrong inputs"].tolist() == [0] * len(built)
     assert list(next(iter(tables.values()))["mechanisms"]) == [*parsers.LEVELS, parsers.PUBLISHED]
-    assert len(find_experiment("parsers").plot(frame).data) == len(built)
+    assert len(figure.data) == len(built)
     with pytest.raises(KeyError, match="known: earley, none"):
         parsers.trial({"parser": "yacc"})
 

@@ -14,7 +14,7 @@ from experiments.ledger import Ledger
 from experiments.measurement import measure
 from experiments.registry import CATALOGUE, find_experiment
 from experiments.running import PRESET, run
-from experiments.sweep import run_sweep
+from tests.experiments.reports import told
 from workbench.peers.ours import OurConstraint, Ours
 
 
@@ -34,9 +34,8 @@ def test_run_takes_its_preset_from_the_environment(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv(PRESET, "smoke")
     result = run("reuse", ledger=ledger)
     assert len(result.frame) == len(find_experiment("reuse").module.grid("smoke"))
-    assert set(result.frame["status"]) == {"ok"}
-    assert result.table() is not None
-    assert "n = 4 trials" in result.plot().layout.title.text.replace("\xa0", " ")
+    assert len(result.table())
+    assert "n = 4 trials" in told(result)[1].layout.title.text.replace("\xa0", " ")
     assert "Machine:" in result.origin
     seconds = result.frame["seconds"].tolist()
     assert run("reuse", ledger=ledger).frame["seconds"].tolist() == seconds  # nothing was measured again
@@ -52,8 +51,7 @@ def test_a_run_without_a_ledger_leaves_no_file(tmp_path: Any, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     grid = find_experiment("parsers").module.grid("smoke")
     result = run("parsers", grid=[params for params in grid if params["parser"] in ("earley, all", "pushdown, all")])
-    assert set(result.frame["status"]) == {"ok"}
-    assert list(result.tables()) == [
+    assert list(told(result)[0]) == [
         "Earley and pushdown automaton with the same mechanisms",
         "Each variant on the schemas it took, us",
         "Verdicts",
@@ -63,15 +61,15 @@ def test_a_run_without_a_ledger_leaves_no_file(tmp_path: Any, monkeypatch: pytes
 
 def test_masks_on_a_gpu_go_the_same_way_on_a_cpu(ledger: Ledger) -> None:
     pytest.importorskip("torch")
-    frame = run_sweep(gpu.trial, gpu.grid("smoke"), ledger=ledger, sweep="gpu")
-    assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
-    steps, sent, kernels = find_experiment("gpu").tables(frame).values()
+    result = run("gpu", "smoke", ledger=ledger)
+    tables, figure = told(result)
+    steps, sent, kernels = tables.values()
     assert {"model alone, ms", "ours, % more", "rows, % more", "ours, 99th of 100, ms"} <= set(steps)
     assert sent["bytes a step"].tolist()[1] == 2 * 4  # two rows whose masks are known
     assert sent["as rows of bits"].tolist()[1] == 2 * 128  # of 1,024 ids
     assert (kernels["floor, us"] > 0).all()
-    assert [bar.name for bar in gpu.plot(frame).data][:2] == ["ours", "rows"]
-    assert {verdict.word for verdict in judge(gpu.CLAIMS, frame)} == {"undecided"}  # not by a CPU
+    assert [bar.name for bar in figure.data][:2] == ["ours", "rows"]
+    assert {verdict.word for verdict in judge(gpu.CLAIMS, result.frame)} == {"undecided"}  # not by a CPU
 
 
 def test_a_gpu_that_is_not_there_is_the_reason() -> None:

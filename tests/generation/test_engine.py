@@ -33,7 +33,7 @@ PROMPTS = ["the quick", '{"list": [1', "a", "brown fox jumps over the lazy dog",
 SETTINGS = [Sampling(), Sampling(0), Sampling(0.8, top_k=20), Sampling(1.3, top_p=0.9)]
 
 
-def requests(model: LanguageModel, count: int) -> list[dict[str, Any]]:
+def requests(count: int) -> list[dict[str, Any]]:
     return [
         {
             "prompt": PROMPTS[i % len(PROMPTS)],
@@ -85,10 +85,16 @@ def alone(model: LanguageModel, request: dict[str, Any]) -> Alone:
     return Alone(tokens, text, "grammar_complete" if whole else "length")
 
 
+@pytest.fixture(scope="module")
+def expected(tiny: LanguageModel) -> list[Alone]:
+    """What becomes of each of twelve requests by itself."""
+    return [alone(tiny, request) for request in requests(12)]
+
+
 @pytest.mark.parametrize("number", range(12))
-def test_generate_writes_what_the_engine_writes(tiny: LanguageModel, number: int) -> None:
+def test_generate_writes_what_the_engine_writes(tiny: LanguageModel, expected: list[Alone], number: int) -> None:
     """One loop: the record of a text changes nothing of it."""
-    request = requests(tiny, 12)[number]
+    request = requests(12)[number]
     sampling = request["sampling"]
     for record in (True, False):
         made = generate(
@@ -102,16 +108,15 @@ def test_generate_writes_what_the_engine_writes(tiny: LanguageModel, number: int
             top_p=sampling.top_p,
             record=record,
         )
-        expected = alone(tiny, request)
-        assert (list(made.tokens), made.text_bytes, made.finish_reason) == tuple(expected)
+        assert (list(made.tokens), made.text_bytes, made.finish_reason) == tuple(expected[number])
 
 
 @pytest.mark.parametrize("sparse", [True, False])
 @pytest.mark.parametrize("rows", [1, 3, 16])
-def test_each_text_is_what_it_is_alone(tiny: LanguageModel, sparse: bool, rows: int) -> None:
+def test_each_text_is_what_it_is_alone(tiny: LanguageModel, expected: list[Alone], sparse: bool, rows: int) -> None:
     """More requests than rows, so that they come and go at different times; one more comes in the middle."""
     engine = Engine.of(tiny, rows=rows, max_length=128, sparse=sparse)
-    asked = requests(tiny, 12)
+    asked = requests(12)
     admitted = [admit(engine, tiny, request) for request in asked[:-1]]
     texts: dict[int, bytes] = {}
     tokens: dict[int, list[int]] = {}
@@ -122,11 +127,10 @@ def test_each_text_is_what_it_is_alone(tiny: LanguageModel, sparse: bool, rows: 
             tokens.setdefault(chunk.row.number, []).extend(chunk.tokens)
         if number == 4:
             admitted.append(admit(engine, tiny, asked[-1]))
-    for request, row in zip(asked, admitted, strict=True):
-        expected = alone(tiny, request)
-        assert row.tokens == list(expected.tokens) == tokens.get(row.number, [])
-        assert bytes(row.text) == expected.text_bytes == texts.get(row.number, b"")
-        assert row.finish_reason == expected.finish_reason
+    for one, row in zip(expected, admitted, strict=True):
+        assert row.tokens == one.tokens == tokens.get(row.number, [])
+        assert bytes(row.text) == one.text_bytes == texts.get(row.number, b"")
+        assert row.finish_reason == one.finish_reason
     drawn = sum(row.drawn_from_list for row in admitted)
     assert (drawn > 0) is sparse
 
@@ -143,7 +147,7 @@ REPEATING = [
 @pytest.mark.parametrize("rows", [1, 4])
 def test_drafts_change_the_steps_and_not_the_text(tiny: LanguageModel, rows: int, options: dict[str, Any]) -> None:
     """Texts that repeat themselves, beside some that do not; limits, stop strings and ends fall among drafts."""
-    asked = requests(tiny, 8)
+    asked = requests(8)
     for number, request in enumerate(asked):
         request |= {"grammar": REPEATING[number % 4], "max_tokens": 20 + 7 * number}
         request["sampling"] = Sampling(0) if number % 3 == 0 else Sampling(0.7)
@@ -196,11 +200,11 @@ def _interrupt(*args: Any, **kwargs: Any) -> Any:
     raise KeyboardInterrupt
 
 
-def test_masks_stay_on_the_device(tiny: LanguageModel) -> None:
+def test_masks_stay_on_the_device(tiny: LanguageModel, expected: list[Alone]) -> None:
     """The path of a GPU, whose memory is the CPU's here: the same texts, and a number a row once masks are there."""
     engine = Engine.of(tiny, rows=5, max_length=128, device_masks=True)
     assert engine.device_masks is not None
-    asked = requests(tiny, 12)
+    asked = requests(12)
     for again in range(2):
         before = engine.device_masks.stats()
         admitted = [admit(engine, tiny, request) for request in asked]
@@ -208,10 +212,9 @@ def test_masks_stay_on_the_device(tiny: LanguageModel) -> None:
             now = engine.device_masks.stats()
             if again and now.steps > before.steps:
                 assert now.last_bytes <= 4 * 5
-        for request, row in zip(asked, admitted, strict=True):
-            expected = alone(tiny, request)
-            assert row.tokens == list(expected.tokens)
-            assert row.finish_reason == expected.finish_reason
+        for one, row in zip(expected, admitted, strict=True):
+            assert row.tokens == one.tokens
+            assert row.finish_reason == one.finish_reason
             assert row.drawn_from_list == 0
         after = engine.device_masks.stats()
         assert after.rows > before.rows
@@ -232,10 +235,9 @@ def test_stop_strings_are_held_back_and_left_out(tiny: LanguageModel) -> None:
     assert row.finish_reason == "stop"
 
 
-def test_cancelling_frees_the_row(tiny: LanguageModel) -> None:
+def test_cancelling_frees_the_row(tiny: LanguageModel, expected: list[Alone]) -> None:
     engine = Engine.of(tiny, rows=2, max_length=64)
-    asked = requests(tiny, 4)
-    rows = [admit(engine, tiny, request) for request in asked]
+    rows = [admit(engine, tiny, request) for request in requests(4)]
     engine.step()
     engine.cancel(rows[0])
     engine.cancel(rows[3])  # still waiting
@@ -244,8 +246,7 @@ def test_cancelling_frees_the_row(tiny: LanguageModel) -> None:
     assert rows[0].finish_reason == rows[3].finish_reason == "interrupted"
     assert len(rows[0].tokens) == 1
     assert not rows[3].tokens
-    for request, row in list(zip(asked, rows, strict=True))[1:3]:
-        assert row.tokens == list(alone(tiny, request).tokens)
+    assert [row.tokens for row in rows[1:3]] == [one.tokens for one in expected[1:3]]
     engine.cancel(rows[1])
     assert engine.step() == []
     assert rows[1].finish_reason != "interrupted"
@@ -271,11 +272,12 @@ def test_an_error_of_one_row_is_its_own(tiny: LanguageModel) -> None:
     assert bytes(good.text) == b"ab"
 
 
-def test_a_failed_step_changes_nothing(tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_step_changes_nothing(
+    tiny: LanguageModel, expected: list[Alone], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Out of memory in the pass, and an interruption in the draw: the step is made again."""
     engine = Engine.of(tiny, rows=3, max_length=64)
-    asked = requests(tiny, 5)
-    rows = [admit(engine, tiny, request) for request in asked]
+    rows = [admit(engine, tiny, request) for request in requests(5)]
     engine.step()
     failures: Iterator[BaseException] = iter([torch.OutOfMemoryError("no memory"), KeyboardInterrupt()])
 
@@ -293,8 +295,7 @@ def test_a_failed_step_changes_nothing(tiny: LanguageModel, monkeypatch: pytest.
             engine.step()
     for _ in engine:
         pass
-    for request, row in zip(asked, rows, strict=True):
-        assert row.tokens == list(alone(tiny, request).tokens)
+    assert [row.tokens for row in rows] == [one.tokens for one in expected[:5]]
 
 
 def test_forced_text_is_written_without_the_model(tiny: LanguageModel) -> None:
@@ -721,7 +722,7 @@ def test_masks_are_begun_before_a_pass_that_blocks_and_behind_one_that_does_not(
     tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch, threads: Any, order: list[str]
 ) -> None:
     engine, seen = Engine.of(tiny, threads=threads), list[str]()
-    row = admit(engine, tiny, requests(tiny, 1)[0])
+    row = admit(engine, tiny, requests(1)[0])
 
     def noted(owner: Any, name: str, what: str) -> None:
         called = getattr(owner, name)

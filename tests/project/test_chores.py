@@ -12,7 +12,7 @@ from types import ModuleType
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from tests.project.tree import ROOT
 
@@ -133,10 +133,17 @@ def test_export_holds_its_pictures_and_asks_no_network(tmp_path: Path) -> None:
     assert "the work is done" in page
 
 
-def test_export_refuses_a_blank_picture(tmp_path: Path) -> None:
-    done = export(cells("import ipywidgets; ipywidgets.IntSlider()"), tmp_path)
-    assert done.returncode != 0
-    assert "cell 1: application/vnd.jupyter.widget-view+json has no text/html beside it" in done.stderr
+def test_export_refuses_a_blank_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook, script = cells("ipywidgets.IntSlider()"), load("export_notebook")
+    view = {"application/vnd.jupyter.widget-view+json": {"model_id": "x"}, "text/plain": "IntSlider(value=0)"}
+    notebook.cells[1].outputs = [new_output("display_data", view)]  # type: ignore[no-untyped-call]
+    (tmp_path / "page.ipynb").touch()
+    monkeypatch.setattr(script, "execute", lambda source, folder: notebook)
+    monkeypatch.setattr(sys, "argv", ["export_notebook", str(tmp_path / "page.ipynb"), str(tmp_path / "page.html")])
+    with pytest.raises(
+        SystemExit, match=r"cell 1: application/vnd.jupyter.widget-view\+json has no text/html beside it"
+    ):
+        script.main()
 
 
 def test_export_reports_a_failing_cell(tmp_path: Path) -> None:

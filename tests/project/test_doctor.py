@@ -9,9 +9,10 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.project.tree import ROOT
-from workbench.cli import doctor
+from workbench.cli import app, doctor
 from workbench.cli.doctor import Check, examine, find_chromium, print_report
 
 
@@ -31,13 +32,13 @@ def test_help_lists_the_commands(package: str) -> None:
 
 
 def test_unknown_command_is_refused() -> None:
-    done = command("diagnose")
-    assert done.returncode == 2
+    done = CliRunner().invoke(app, ["diagnose"])
+    assert done.exit_code == 2
     assert "diagnose" in done.stderr
 
 
 def test_version_is_the_declared_one() -> None:
-    done = command("version")
+    done = CliRunner().invoke(app, ["version"])
     assert f'version = "{done.stdout.strip()}"' in (ROOT / "pyproject.toml").read_text()
 
 

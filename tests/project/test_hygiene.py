@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 INDEX_HOST = re.compile(r"https?://[^\s\"'<>)]*\b(?:pypi|mirror|proxy|wheels?)\b", re.IGNORECASE)
 
 
+@cache
 def text_files() -> list[tuple[Path, str]]:
     found = []
     for file in project_files():

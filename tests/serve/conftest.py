@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pytest
@@ -71,6 +72,10 @@ class Client:
 
     service: Service
 
+    @cached_property
+    def app(self) -> Any:
+        return make_app(self.service)
+
     def post(self, body: Any, **headers: str) -> httpx.Response:
         return self.ask("/v1/chat/completions", body, **headers)
 
@@ -93,7 +98,7 @@ class Client:
 
     def request(self, method: str, path: str, **more: Any) -> httpx.Response:
         async def ask() -> httpx.Response:
-            transport = httpx.ASGITransport(make_app(self.service), raise_app_exceptions=False)
+            transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
             async with httpx.AsyncClient(transport=transport, base_url="http://test", timeout=60) as client:
                 return await client.request(method, path, **more)
 

@@ -75,7 +75,8 @@ def body(**fields: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Running]:
-    running = Running("--rows", "2", "--pause", "0.02", "--max-body-bytes", "20000")
+    """One for the tests of this file, the last of which ends it."""
+    running = Running("--rows", "2", "--pause", "0.02", "--max-body-bytes", "20000", "--grace-seconds", "5")
     yield running
     running.stop()
 
@@ -118,8 +119,7 @@ def test_a_stranger_s_host_and_a_large_body(server: Running) -> None:
     assert server.chat(messages=[{"role": "user", "content": "x" * 30_000}]).status_code == 413
 
 
-def test_the_end_waits_for_what_ends_in_time_and_for_nothing_else() -> None:
-    server = Running("--pause", "0.02", "--grace-seconds", "5")
+def test_the_end_waits_for_what_ends_in_time_and_for_nothing_else(server: Running) -> None:
     short = server.connection(response_format={"type": "regex", "pattern": "[a-z]{60}"})
     long = server.connection(response_format=LETTERS)
     with closing(short), closing(long):

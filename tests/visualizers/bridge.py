@@ -12,16 +12,16 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from visualizers.assets import PARTS, script
+from visualizers.assets import script
 from visualizers.host import Host
 from visualizers.live import LiveView
 
 PAGE = """<!doctype html><html class="ms-page"><head><meta charset="utf-8"></head>
 <body><div id="one"></div><div id="two"></div></body></html>"""
-MODEL = """async ([state, parts, name]) => {
-  const modules = Object.fromEntries(Object.entries(parts).map(([name, source]) =>
-    [name, import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })))]));
-  const load = (name) => modules[name];
+MODEL = """async ([state, name]) => {
+  const modules = {};  // as in a notebook, a part is loaded when a view needs it
+  const load = (name) => modules[name] ||= window.python("part", name).then((source) =>
+    import(URL.createObjectURL(new Blob([source], { type: "text/javascript" }))));
   const values = state, handlers = {}, dirty = {};
   const fire = (event, ...rest) => (handlers[event] || []).slice().forEach((handler) => handler(...rest));
   const take = (answer) => {
@@ -78,7 +78,7 @@ class Bridge:
         name = "" if isinstance(widget, Host) else widget._module
         page.set_content(PAGE)
         page.expose_function("python", self._called)
-        page.evaluate(MODEL, [self._changes(), {part: script(part) for part in PARTS}, name])
+        page.evaluate(MODEL, [self._changes(), name])
         self.drawn()
 
     def push(self) -> None:
@@ -104,7 +104,9 @@ class Bridge:
         until(self.page, lambda: len(self.requests) >= count)
         return self.requests
 
-    def _called(self, kind: str, content: dict[str, Any]) -> dict[str, Any]:
+    def _called(self, kind: str, content: Any) -> Any:
+        if kind == "part":
+            return script(content)
         if kind == "set":
             self._known.update({name: json.dumps(value) for name, value in content.items()})
             for name, value in content.items():

@@ -140,6 +140,11 @@ def _item(
     return EarleyItem(rule, dot, origin, iteration, state, scan, end, None)
 
 
+def at(state: int) -> Frontier:
+    """A frontier of one state."""
+    return Frontier(1, 1, False, (EarleyItem("r", "r ::= •", 0, 0, state, True, False, None),))
+
+
 def frontiers() -> tuple[Frontier, ...]:
     """Three steps: nothing read; `[` read; `["a` read."""
     start = Frontier(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, get_args
 import pytest
 from playwright.sync_api import expect
 
-from kernels_core.inspect.snapshots import EarleyItem, Frontier
 from kernels_core.inspect.trace import Operation
 from tests.visualizers import fixtures
 from tests.visualizers.bridge import Bridge, until
@@ -204,7 +203,7 @@ class TestAutomaton:
         bridge = bridged(AutomatonView(fixtures.chain(1, 40, back=30)))
         page = bridge.page
         for state, text in ((6, "f•ghij"), (7, "fg•hij"), (10, None), (7, "fg•hij")):
-            bridge.widget.show(at(state))
+            bridge.widget.show(fixtures.at(state))
             bridge.push()
             found = page.locator(".label.active").all_text_contents()
             assert found == ([text] if text else []), state
@@ -217,7 +216,7 @@ class TestAutomaton:
         plate, card = page.locator(".state.plate"), page.get_by_test_id("automaton-card")
         left = 0.0
         for state in (6, 7, 8, 9):
-            bridge.widget.show(at(state))
+            bridge.widget.show(fixtures.at(state))
             bridge.push()
             expect(plate).to_have_text(str(state))
             expect(page.get_by_test_id("active-states")).not_to_contain_text("out of sight")
@@ -235,14 +234,14 @@ class TestAutomaton:
         assert over
         assert node
         assert over["x"] >= node["x"] + node["width"] or over["y"] >= node["y"] + node["height"]
-        bridge.widget.show(at(10))
+        bridge.widget.show(fixtures.at(10))
         bridge.push()
         expect(plate).to_have_count(0)
 
     def test_an_active_state_of_a_rule_that_is_not_drawn_is_said(self, bridged: Callable[..., Bridge]) -> None:
         bridge = bridged(AutomatonView(fixtures.chain(3, 40)))
         bridge.widget.focus = ["rule_2"]
-        bridge.widget.show(at(7))
+        bridge.widget.show(fixtures.at(7))
         bridge.push()
         expect(bridge.page.get_by_test_id("active-states")).to_have_text("1 active: 7 (1 in rules not drawn)")
 
@@ -316,7 +315,7 @@ class TestAutomaton:
         page = bridge.page
         height = page.get_by_test_id("automaton-view").bounding_box()
         for state in (8, 12, 850, 852, 1190):
-            bridge.widget.show(at(state))
+            bridge.widget.show(fixtures.at(state))
             bridge.push()
             assert active(page) == [f"s{state}"]
             box = page.locator(f"#s{state}").bounding_box()
@@ -375,11 +374,6 @@ class TestAutomaton:
         assert bridge.soon("mode", "bytes")
         bridge.push()
         expect(page.locator("#s14")).to_have_count(1)
-
-
-def at(state: int) -> Frontier:
-    """A frontier of one state."""
-    return Frontier(1, 1, False, (EarleyItem("r", "r ::= •", 0, 0, state, True, False, None),))
 
 
 class TestFrontier:

@@ -190,14 +190,6 @@ class TestDot:
         assert 'style="dashed"' in text
 
     @needs_dot
-    def test_dot_reads_it_and_keeps_the_ids(self) -> None:
-        source = to_dot(fixtures.automaton())
-        done = subprocess.run(["dot", "-Tsvg"], input=source.encode(), capture_output=True, timeout=20, check=True)
-        assert b"syntax error" not in done.stderr
-        svg = done.stdout.decode()
-        assert all(f'id="s{number}"' in svg for number in (0, 1, 2, 3, 6, 9, 13, 16))
-
-    @needs_dot
     @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12), st.text(max_size=12))
     @settings(max_examples=15, deadline=None)
     def test_hostile_names_stay_names(self, rule: str, dots: str) -> None:

@@ -14,7 +14,6 @@ import pytest
 from ipywidgets import Widget
 
 import visualizers
-from kernels_core.inspect.snapshots import EarleyItem, Frontier
 from tests.visualizers import fixtures
 from tests.visualizers.test_static import survives
 from visualizers import assets
@@ -137,7 +136,7 @@ class TestAutomaton:
         automaton = fixtures.chain(30, 40)
         view = AutomatonView(automaton)
         assert 'id="s0"' in written(view)
-        view.show(at(850))
+        view.show(fixtures.at(850))
         assert "rule_21" in drawn(view)
         assert view.marks["active"] or view.marks["on"]
         assert view.picture["shown"] < 60
@@ -146,9 +145,9 @@ class TestAutomaton:
     def test_a_step_within_the_picture_keeps_it(self) -> None:
         automaton = fixtures.chain(30, 40)
         view = AutomatonView(automaton)
-        view.show(at(850))
+        view.show(fixtures.at(850))
         key = view.picture["key"]
-        view.show(at(851))
+        view.show(fixtures.at(851))
         assert view.picture["key"] == key
 
     def test_stubs_open_and_fold(self) -> None:
@@ -180,7 +179,7 @@ class TestAutomaton:
 
     def test_what_is_too_large_as_a_whole_is_a_map_of_its_rules(self) -> None:
         view = AutomatonView(fixtures.chain(30, 40, back=2))
-        view.show(at(850))
+        view.show(fixtures.at(850))
         view.whole = True
         assert next(iter(view.picture["panels"][0]["names"])) == "r0"
         assert written(view).count('class="rulenode') == 30
@@ -192,7 +191,7 @@ class TestAutomaton:
 
     def test_of_thousands_of_rules_the_map_shows_those_around_the_parser(self) -> None:
         view = AutomatonView(fixtures.chain(1_000, 3))
-        view.show(at(1502))
+        view.show(fixtures.at(1502))
         view.whole = True
         assert written(view).count('class="rulenode') == 60
         assert view.marks["active"] == ["r1500"]
@@ -213,11 +212,11 @@ class TestAutomaton:
 
     def test_an_active_state_within_an_edge_is_told_with_its_edge(self) -> None:
         view = AutomatonView(fixtures.automaton())
-        view.show(at(14))
+        view.show(fixtures.at(14))
         assert 'id="s14"' not in written(view)
         source, target = view.marks["edges"]["14"].split(" → ")
         assert f"s{source}->s{target}[" in written(view)
-        view.show(at(13))
+        view.show(fixtures.at(13))
         assert view.marks["edges"] == {}
 
     def test_a_picture_says_whether_every_state_is_in_it(self) -> None:
@@ -236,7 +235,7 @@ class TestAutomaton:
     def test_the_answer_to_an_old_question_is_dropped(self) -> None:
         view = AutomatonView(fixtures.chain(30, 40))
         for state in (10, 170, 850, 490):
-            view.show(at(state))
+            view.show(fixtures.at(state))
         assert "rule_12" in drawn(view)
 
     def test_a_grown_automaton_keeps_its_picture_and_marks_what_is_new(self) -> None:
@@ -273,11 +272,6 @@ class TestAutomaton:
         assert any(hit["kind"] == "label" and hit["rule"] == "list" for hit in view.search("["))
         assert view.search("  ") == []
         assert view.search("nowhere at all") == []
-
-
-def at(state: int) -> Frontier:
-    """A frontier of one state."""
-    return Frontier(1, 1, False, (EarleyItem("r", "r ::= •", 0, 0, state, True, False, None),))
 
 
 class TestFrontier:

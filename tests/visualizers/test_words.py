@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
-from kernels_core.inspect.trace import FillKind
 from kernels_core.masks.strategy import STRATEGIES
 from visualizers import caches
 from visualizers.glyphs import size
@@ -23,7 +20,6 @@ def test_sizes_are_written_in_one_unit() -> None:
 
 def test_every_way_to_make_a_mask_has_words() -> None:
     assert tuple(caches.STRATEGIES) == STRATEGIES
-    assert set(caches.NAMES) == set(get_args(FillKind))
 
 
 def test_tokens_are_allowed_or_refused_and_texts_may_or_cannot_come() -> None:

@@ -28,11 +28,17 @@ def schema(tmp_path: Path) -> str:
     return str(file)
 
 
-def run(*words: str, given: str | bytes | None = None) -> Result:
-    """A command with the small tokenizer of the demo model; nothing may end in a traceback."""
-    tokenizer = () if "-t" in words else ("-t", SMALL)
-    result = CliRunner().invoke(app, [words[0], *tokenizer, *words[1:]], input=given)
+def invoke(*words: str, given: str | bytes | None = None) -> Result:
+    """A command, which may not end in a traceback."""
+    result = CliRunner().invoke(app, words, input=given)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def run(*words: str, given: str | bytes | None = None) -> Result:
+    """A command with the small tokenizer of the demo model."""
+    tokenizer = () if "-t" in words else ("-t", SMALL)
+    result = invoke(words[0], *tokenizer, *words[1:], given=given)
     assert max((len(line) for line in result.stdout.split("\n")), default=0) <= 100 or "--json" in words
     return result
 
@@ -281,7 +287,7 @@ def test_explain_a_token(schema: str) -> None:
 
 def test_help_has_examples() -> None:
     for command in ("check", "mask", "explain", "compare", "hunt", "generate", "serve-notebook"):
-        result = CliRunner().invoke(app, [command, "--help"])
+        result = invoke(command, "--help")
         assert result.exit_code == 0
         assert "Example" in result.stdout
         assert "--json" in result.stdout

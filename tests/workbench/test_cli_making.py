@@ -8,15 +8,9 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbclient import NotebookClient
-from typer.testing import CliRunner, Result
 
-from workbench.cli import app, making
-
-
-def run(*words: str, given: str | None = None) -> Result:
-    result = CliRunner().invoke(app, list(words), input=given)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
+from tests.workbench.test_cli_looking import invoke as run
+from workbench.cli import making
 
 
 def test_generate_under_a_grammar() -> None:

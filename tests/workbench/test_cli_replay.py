@@ -6,12 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from workbench.cli import app
+from tests.workbench.test_cli_looking import SMALL, invoke
 
-ROOT = Path(__file__).resolve().parents[2]
-SMALL = str(ROOT / "experiments" / "demo_model" / "weights")
 SCHEMA = {"type": "object", "properties": {"city": {"enum": ["Paris", "Lund"]}}, "required": ["city"]}
 
 
@@ -23,9 +21,7 @@ def schema(tmp_path: Path) -> str:
 
 
 def run(*words: str, given: str | None = None) -> Result:
-    result = CliRunner().invoke(app, ["replay", *words, "-t", SMALL], input=given)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
+    return invoke("replay", *words, "-t", SMALL, given=given)
 
 
 def test_an_answer_that_is_taken(schema: str, tmp_path: Path) -> None:
