@@ -36,6 +36,7 @@ def study(
     from rich.console import Console
 
     from experiments.columns import finished
+    from experiments.datasets import DataError
     from experiments.ledger import Ledger
     from experiments.report import print_verdicts, reasons
     from experiments.study import GPU_MINUTES, run_part, worth
@@ -61,7 +62,11 @@ def study(
     with resumable(ledger, console), Ledger(ledger) as book:
         for part in parts:
             began = time.monotonic()
-            result = run_part(part, book, smoke=smoke, until=until, console=console)
+            try:
+                result = run_part(part, book, smoke=smoke, until=until, console=console)
+            except DataError as error:
+                console.print(f"{part.section}: not run: {error}", style="yellow", highlight=False)
+                continue
             if result is None:
                 left.append(part.section)
                 continue

@@ -214,7 +214,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   paper.addEventListener("scrollend", () => { const top = LINE * Math.round(paper.scrollTop / LINE); if (Math.abs(top - paper.scrollTop) > 1) paper.scrollTop = top; });
   function drawHere() {
     const { place: at, next: rows, wanted: refused, end: told, more, died } = here(), { tokens } = text();
-    chips.forEach((one, k) => { one.classList.toggle("later", k >= at); one.classList.toggle("now", k === at); });
+    chips.forEach((one, k) => { one.classList.toggle("later", k > at); one.classList.toggle("now", k === at); });
     columns.forEach((one, k) => one.classList.toggle("now", k === at));
     position.style.left = `${Math.min(100, (100 * at) / counted(text().parts))}%`;
     modes.setAttribute("aria-valuenow", String(at));

@@ -70,7 +70,7 @@ cdef class ShortestEnds:
 
     cdef int64_t to_end(self, SetRec* record) except -1 nogil:
         """Tokens to an end of the text from `record`, a stop token not counted; NEVER: none was found."""
-        cdef unique_lock[mutex] held = unique_lock[mutex](self.machine.lock[0])
+        cdef unique_lock[mutex] _held = unique_lock[mutex](self.machine.lock[0])
         self.machine.check_budget()
         return self._to_end(record)
 
@@ -87,7 +87,7 @@ cdef class ShortestEnds:
     cdef int64_t text(self, SetRec* record, int64_t most, vector[uint8_t]& found) except -2 nogil:
         """The fewest bytes to an end; -1, and nothing is found, if there are none, or more than `most`, or a token
         without text is among them."""
-        cdef unique_lock[mutex] held = unique_lock[mutex](self.machine.lock[0])
+        cdef unique_lock[mutex] _held = unique_lock[mutex](self.machine.lock[0])
         cdef vector[int32_t] chain
         cdef int32_t last
         cdef size_t n
@@ -135,7 +135,7 @@ cdef class ShortestEnds:
         `ids`, `lengths`: all ids of `mask` and how many tokens end the text behind each, for sets with token edges;
         empty for others: they get what the bytes of tokens say, if that was looked for.
         """
-        cdef unique_lock[mutex] held = unique_lock[mutex](self.machine.lock[0])
+        cdef unique_lock[mutex] _held = unique_lock[mutex](self.machine.lock[0])
         cdef Span* span
         self._to_end(record)
         span = <Span*>ms_load(&(<Ending*>record.ending).spans)
@@ -211,7 +211,7 @@ cdef class ShortestEnds:
 
     cdef MaskRec* only(self, MaskRec* mask, vector[int32_t]& allowed) except NULL nogil:
         """The mask of the ids `allowed`, some of those of `mask`."""
-        cdef unique_lock[mutex] held = unique_lock[mutex](self.machine.lock[0])
+        cdef unique_lock[mutex] _held = unique_lock[mutex](self.machine.lock[0])
         return self._only(mask, allowed)
 
     cdef MaskRec* _only(self, MaskRec* mask, vector[int32_t]& allowed) except NULL nogil:

@@ -149,6 +149,10 @@ def test_keys_step_and_a_click_in_the_text_goes_there(page: Page) -> None:
     overruled = page.locator(".ms-copy .ms-tok.overruled").first.bounding_box()
     assert overruled
     page.mouse.click(overruled["x"] + 3, overruled["y"] + 10)
+    now, pale = page.locator(".ms-copy .ms-tok.now"), page.locator(".ms-copy .ms-tok.later")
+    expect(now).to_have_count(1)
+    expect(pale).not_to_have_count(0)
+    expect(now).not_to_have_class(re.compile(r"\blater\b"))  # what is read here is not pale
     wanted = page.get_by_test_id("wanted-rows")
     expect(wanted).to_contain_text("kel")
     expect(wanted).to_contain_text("enum")
@@ -157,6 +161,9 @@ def test_keys_step_and_a_click_in_the_text_goes_there(page: Page) -> None:
     page.get_by_test_id("why").click()
     expect(page.get_by_test_id("why-line")).to_contain_text("k cannot come")
     expect(page.get_by_test_id("why-line")).to_be_in_viewport()
+    page.get_by_test_id("screen").focus()
+    page.keyboard.press("End")
+    expect(page.locator(".ms-first .ms-lit-forbids")).to_have_count(0)
 
 
 def test_what_is_typed_is_read(page: Page) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 def told(result: Result, *others: str) -> tuple[dict[str, pd.DataFrame], go.Figure]:
     """The tables and the figure of a run in which the status of each trial is "ok", or one of `others`."""
     assert set(result.frame["status"]) <= {"ok", *others}, result.frame["error"].dropna().tolist()
+    assert "ok" in set(result.frame["status"])
     tables, figure = result.tables(), result.plot()
     for table in tables.values():
         assert list(table.attrs["help"]) == list(table.columns)

@@ -207,3 +207,12 @@ def test_every_part_is_an_experiment_with_these_options() -> None:
     wrong = CliRunner().invoke(app, ["study", "--only", "nonesuch"])
     assert wrong.exit_code == 2
     assert CliRunner().invoke(app, ["study", "--smoke", "--model", "x"]).exit_code == 2
+
+
+def test_a_part_without_its_data_says_so_and_the_next_one_runs(tmp_path: Path) -> None:
+    assert {one["data"] for one in find_experiment("tools").grid("full", ("data=made",))} == {"made"}
+    words = ["study", "--only", "tools", "--only", "dispatch-size", "--minutes", "0"]
+    told = CliRunner().invoke(app, [*words, "--ledger", str(tmp_path / "book.sqlite")])
+    assert told.exit_code == 3  # of the second, no trial is begun
+    assert "tools: not run: no tools called bfcl; there are: made, bare" in " ".join(told.output.split())
+    assert "The time is over: dispatch-size" in told.output
