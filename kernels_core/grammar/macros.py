@@ -131,7 +131,8 @@ class Call:
         tokens = self._tokens
         if tokens.kinds[i] != "(":
             example = "excludes" if "excludes" in self._known else "separator"
-            self._fail(f"expected {self._form} or a named argument, as in {example}=(...)", i)
+            others = " here" if self._at else f" or a named argument, as in {example}=(...)"
+            self._fail(f"expected {self._form}{others}", i)
         if not self._at:
             self._check_place(i)
         self._parts = []

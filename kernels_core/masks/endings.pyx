@@ -71,7 +71,8 @@ cdef class ShortestEnds:
     cdef int64_t to_end(self, SetRec* record) except -1 nogil:
         """Tokens to an end of the text from `record`, a stop token not counted; NEVER: none was found."""
         cdef unique_lock[mutex] _held = unique_lock[mutex](self.machine.lock[0])
-        self.machine.check_budget()
+        if ms_load(&record.ending) == NULL:
+            self.machine.check_budget()
         return self._to_end(record)
 
     cdef int64_t _to_end(self, SetRec* record) except -1 nogil:

@@ -12,6 +12,7 @@ from libcpp.memory cimport shared_ptr
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
+from kernels_core.automata.tables cimport COUNTED
 from kernels_core.earley.machine cimport step
 from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.cache cimport FILTERED, FOR_MASK, MaskCache
@@ -182,7 +183,8 @@ def kept(MaskCache masks, int state, int counter):
     with nogil:
         masks.machine.lock.lock()
     try:
-        for all_counts in range(2):
+        # Where nothing is counted the key of all counts may be that of some members (`_pool_key`).
+        for all_counts in range(2 if masks.machine.tables.states[state].flags & COUNTED else 1):
             local = masks._pool_key(state, counter, all_counts, key)
             at = masks.states.begin()
             while at != masks.states.end():

@@ -23,13 +23,16 @@ from .lexer import Tokens, refuse, reject
 from .syntax import (
     Alternatives,
     Argument,
+    Both,
     Condition,
     Definition,
     Expression,
     Given,
     Name,
     Scope,
+    Sequence,
     Text,
+    Times,
     With,
     parts,
     rebuilt,
@@ -173,6 +176,25 @@ def write_out_parametric(scope: Scope, source: str, start: str) -> None:
         _Writer(scope, source, families).write(start)
 
 
+def _live(item: Expression) -> Expression:
+    """`item` without what stands beside a part that has no texts, which would count as what may come there."""
+    match item:
+        case Alternatives(items):
+            return replace(item, items=tuple(one for one in map(_live, items) if not _is_dead(one)))
+        case Sequence(items) | Both(items):
+            made = tuple(map(_live, items))
+            return Alternatives((), item.span) if any(map(_is_dead, made)) else replace(item, items=made)
+        case Times(inner, least):
+            one = _live(inner)
+            nothing = Alternatives((), item.span) if least else Sequence((), item.span)
+            return nothing if _is_dead(one) else replace(item, item=one)
+    return item
+
+
+def _is_dead(item: Expression) -> bool:
+    return isinstance(item, Alternatives) and not item.items
+
+
 class _Writer:
     def __init__(self, scope: Scope, source: str, families: dict[str, Definition]) -> None:
         self._scope = scope
@@ -193,7 +215,7 @@ class _Writer:
             elif definition.is_terminal:
                 self._check_terminal(*definition.expressions())
             else:
-                body = rebuilt(definition.body, partial(self._leaf, name, None))
+                body = _live(rebuilt(definition.body, partial(self._leaf, name, None)))
                 scope.definitions[name] = replace(definition, body=body)
         while self._waiting:
             look(10)
@@ -205,7 +227,7 @@ class _Writer:
                 key: (Text(family.name, False, family.span) if value is None else value, offset)
                 for key, (value, offset) in family.attributes.items()
             }
-            body = rebuilt(family.body, partial(self._leaf, family.name, number))
+            body = _live(rebuilt(family.body, partial(self._leaf, family.name, number)))
             scope.definitions[name] = replace(family, name=name, body=body, attributes=noted, is_parametric=False)
 
     def _check_terminal(self, *expressions: Expression) -> None:

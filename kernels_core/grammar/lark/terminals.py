@@ -291,6 +291,8 @@ class Terminals:
             asked = set(asked_beyond(self._joined(expression)))
         except RecursionError:
             refuse("terminals with assertions are nested too deeply", self.source, expression.span)
+        except TooManyStates as error:
+            refuse(f"this terminal needs {error}", self.source, expression.span)
         if True in asked:
             reason = (
                 "a terminal sees its own text alone, so what this pattern asks of the text around it never holds; "

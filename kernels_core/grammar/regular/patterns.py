@@ -81,6 +81,7 @@ def unanchored(tree: Tree, *, anywhere: bool) -> Node | None:
     if not anywhere:
         return _strip(tree, first=True, last=True)
     options: list[Node] = []
+    free: list[Node] = []  # those without anchors, for which one search does
     for option in tree.items if isinstance(tree, Alternatives) else (tree,):
         items = list(option.items) if isinstance(option, InOrder) else [option]
         front: Node = _ANY_TEXT
@@ -96,7 +97,12 @@ def unanchored(tree: Tree, *, anywhere: bool) -> Node | None:
             if not is_plain(item):
                 return None
             parts.append(item)
-        options.append(nodes.seq((front, *parts, back)))
+        if front is back is _ANY_TEXT:
+            free.append(nodes.seq(parts))
+        else:
+            options.append(nodes.seq((front, *parts, back)))
+    if free:
+        options.append(nodes.seq((_ANY_TEXT, nodes.choice(free), _ANY_TEXT)))
     return nodes.choice(options)
 
 

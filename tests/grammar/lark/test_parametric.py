@@ -17,6 +17,7 @@ from tests.reference import Recogniser
 from tests.strategies import examples
 
 BYTES = TokenizerInfo([], vocab_size=0)
+TOKENS = TokenizerInfo([b"<call>", b"</s>"], stop_token_ids=[1])
 WORDS = [bytes(word) for length in range(6) for word in itertools.product(b"abc", repeat=length)]
 
 
@@ -94,6 +95,24 @@ def texts_of_two() -> list[bytes]:
 
 def bits(number: int, first: int, last: int) -> int:
     return sum(1 << i - first for i in range(first, last) if number & 1 << i)
+
+
+@pytest.mark.parametrize(
+    ("rules", "taken", "refused"),
+    [
+        ('x::_: TEXT w <call> (Q %if lt(_, 0)) | TEXT "e"\nw: "w"\nTEXT: /(.|\\n)*/', ["ae", "<call>e"], ["a"]),
+        ('x::_: TEXT TEXT <call> (Q %if lt(_, 0)) | "e"\nTEXT: /(.|\\n)*/', ["e"], ["ae"]),
+        ('x::_: B B (Q %if lt(_, 0)) | "c" | l\nl[lazy]: /[a-z]*bb/\nB: "b"', ["c", "abb"], ["bbq", "a"]),
+        ('x::_: B (Q %if lt(_, 0)) | A | "c"\nA.2: "a"\nB: /[a-z]/', ["a", "c"], ["b", "bq"]),
+        ('x::_: "a" (Q %if lt(_, 0))* "b" | "c" (Q %if lt(_, 0))+', ["ab"], ["aqb", "c", "cq"]),
+    ],
+)
+def test_what_stands_beside_a_part_without_texts_is_not_there(rules: str, taken: list[str], refused: list[str]) -> None:
+    """A token or a lazy rule in it takes nothing from other text, and no priority is lost to it."""
+    compiled = GrammarCompiler(TOKENS).compile_lark(f'start: x::0\n{rules}\nQ: "q"\n')
+    for text in (*taken, *refused):
+        matcher = GrammarMatcher(compiled)
+        assert (matcher.accept_string(text) and matcher.is_completed()) == (text in taken), text
 
 
 # What is written, beside what it does to a number, in other words than the engine's.
