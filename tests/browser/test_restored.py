@@ -29,8 +29,14 @@ def test_what_was_typed_comes_back_after_a_restart(browser: Browser, lab: Lab, t
     expect(page.get_by_test_id("restore")).to_be_hidden()
     page.get_by_test_id("text").fill(TEXT)
     assert until(page, lambda: TEXT in kept(tmp_path))
-    page.evaluate("() => { window.jupyterapp.commands.execute('docmanager:save'); return 1; }")
-    assert until(page, lambda: state_in(lab.folder / "restored.ipynb"))
+
+    def saved() -> bool:
+        """The notebook gets the state by a message, which may come after a file that is saved now."""
+        page.evaluate("() => { window.jupyterapp.commands.execute('docmanager:save'); return 1; }")
+        page.wait_for_timeout(500)
+        return state_in(lab.folder / "restored.ipynb")
+
+    assert until(page, saved)
     page.evaluate("async () => { await window.jupyterapp.shell.currentWidget.sessionContext.restartKernel(); }")
     run_all(page)
     expect(page.get_by_test_id("kept")).to_contain_text('{"city":␣"Lund', timeout=60_000)
