@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
-from itertools import permutations
+from itertools import permutations, product
 from random import Random
 from typing import Any
 
@@ -39,6 +39,7 @@ from kernels_core.grammar.ir import (
     walk,
 )
 from kernels_core.grammar.needs import can_be_met
+from kernels_core.masks.token_verdicts import kept
 from tests.engine.driver import STOP, VARIANTS, compiled, follow, mask, some_variants, tokenizer
 from tests.reference import Recogniser
 from tests.reference.masks import mask_at
@@ -419,6 +420,19 @@ def test_grammars_with_other_required_members_share_no_verdicts() -> None:
                 break
             state = oracle.advance(state, byte)
             assert matcher.accept_string(bytes([byte])) == state.alive
+
+
+def test_what_is_kept_for_some_needs_is_not_told_of_others() -> None:
+    schema = {"type": "object", "properties": {name: {"type": "boolean"} for name in "abcd"}}
+    pieces = [bytes(pair) for pair in product(b'abcdtrue"', b'abcdefgh":,{}')]
+    info = tokenizer([*(bytes([value]) for value in range(256)), *pieces])
+    compiler = GrammarCompiler(info, options=Options.laboratory(direct_limit=0))
+    matcher = GrammarMatcher(compiler.compile_json_schema({**schema, "additionalProperties": False}))
+    for byte in b'{"b":true,"a":true,"c":false':
+        mask(matcher)
+        assert matcher.accept_string(bytes([byte]))
+    found = [[kept(matcher.masks, state, counter) for counter in (0, 1)] for state in range(12)]
+    assert any(first[0] and not second[0] for first, second in found)
 
 
 # -- schemas -----------------------------------------------------------------------------------------------------------
