@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isnan
@@ -32,16 +31,17 @@ HEADING: Final = f"""# The evidence on one page
 Made by `python -m workbench experiment pages` of what is recorded in `experiments/results/`; a test compares both.
 - **Rows** are tables and figures of *XGrammar-2: Efficient Dynamic Structured Generation Engine for Agentic LLMs*
   (2026), of *XGrammar* (2024), and of the post *XGrammar-2: Fast and Customizable Structured Generation for Tool
-  Calling and Agents*. The *number* is judged; *ours* and *theirs* (the best peer that was run, or what was published)
-  are figures of one setting beside it.
+  Calling and Agents*. The *number* is judged; *ours* and *theirs* (a peer that was run, or what was published) are
+  figures of one setting beside it, each over all that this engine took, so their ratio can differ in the third digit.
 - **Numbers** say what they are: *of theirs* (ours / theirs, below 1 ours takes less), *times* (without / with what the
   question names), %, points (of 100 answers). In brackets: the 95 % interval, over the *n* units of this run.
 - **Verdicts** are about bounds that we set ourselves (`bounds.toml`): 🟢 held, 🔴 missed, ⚪ undecided, by the whole
   interval, at the level that Holm's correction asks over the claims of a section, on {FEWEST} units or more. A missed
   bound does not mean that a peer takes less.
 - **Peers**: llguidance 1.9.1 by its defaults; XGrammar 0.2.8 with strict_mode=False (not its default), any white space,
-  one thread and its cache, so that both ask what we ask. glrmask 0.5.0 and maskforge 0.1.1 where a row names them.
-- **Cold**: the engine has not seen this grammar, and has compiled others before in the same process.
+  one thread and its cache, so that both peers take the texts that we take. The rows marked *headline* that stand over
+  the whole folder ask llguidance alone. What other engines did is in [masks](results/masks.md).
+- **Cold**: the grammar is new to the engine, whose cross-grammar cache is warm from the grammars before it.
 """
 
 
@@ -118,7 +118,8 @@ def evidence(records: Mapping[str, Record]) -> str:
     rows = [row.shown(records) for row in ROWS]
     shown = ShownTable("", HEADS, [False] * len(HEADS), [row for row in rows if row[6] != NOT_RUN])
     parts = [HEADING.rstrip("\n"), to_markdown(shown)]
-    parts += ["## What does not hold", "\n".join(_refuted(records.values()))]
+    parts += ["## What does not hold", "\n".join(_claims(records.values(), "refuted"))]
+    parts += ["## Undecided, with the estimate beyond the bound", "\n".join(_claims(records.values(), "undecided"))]
     parts += ["## What was not measured", "\n".join(f"- {line}" for line in _unknown(records))]
     parts += ["## When, where and how to do it again", REDO, to_markdown(_runs(records))]
     return "\n\n".join(parts) + "\n"
@@ -130,8 +131,10 @@ def _number(one: ClaimVerdict) -> str:
 
 def _unit(what: str) -> str:
     """The unit of what a claim measures, as it stands behind its number."""
-    if what.endswith(("percentage points", "%")):
-        return " points" if what.endswith("points") else " %"
+    if "percentage points" in what:
+        return " points"
+    if what.endswith("%"):
+        return " %"
     if " / " not in what:
         return ""
     return " of theirs" if re.search(r"\bours\b[^/]* / ", what) and not what.endswith("/ free") else " times"
@@ -148,27 +151,17 @@ def _runs(records: Mapping[str, Record]) -> ShownTable:
     return ShownTable("", ("section", "day", "commit", "machine", "command"), [False] * 5, rows)
 
 
-def _refuted(records: Iterable[Record]) -> list[str]:
-    """A line for each refuted claim, and one for each section with claims beyond their bound that are not decided."""
-    records = list(records)
-    told = [
-        f"- [{record.section}](results/{record.file_name}.md): {one.claim.text} It is {_number(one)}, must be "
-        f"{one.claim.bound}."
-        for record in records
-        for one in record.verdicts
-        if one.word == "refuted"
-    ]
+def _claims(records: Iterable[Record], word: str) -> list[str]:
+    """A line for each section with claims that are judged so and whose estimate is beyond the bound."""
+    told = []
     for record in records:
-        near = [
-            one for one in record.verdicts if one.word == "undecided" and one.units and not one.claim.keeps(one.size)
-        ]
-        alike = Counter(one.claim.what for one in near)
         said = [
-            f"{one.claim.text if alike[one.claim.what] > 1 else one.claim.what} {_number(one)}, {one.claim.bound}"
-            for one in near
+            f"{one.claim.text.rstrip('.')}: {_number(one)}, must be {one.claim.bound}"
+            for one in record.verdicts
+            if one.word == word and one.units and not one.claim.keeps(one.size)
         ]
         if said:
-            told.append(f"- {record.section}, beyond the bound and not decided: {'; '.join(said)}.")
+            told.append(f"- [{record.section}](results/{record.file_name}.md): {'; '.join(said)}.")
     return told
 
 
@@ -181,7 +174,7 @@ def _unknown(records: Mapping[str, Record]) -> list[str]:
     }
     told = [f"No recorded run: {'; '.join(absent)}."] if absent else []
     if few:
-        counted = ", ".join(f"{name} ({count})" for name, count in few.items())
+        counted = ", ".join(f"{name} ({count} {'claim' if count == 1 else 'claims'})" for name, count in few.items())
         told.append(f"Too few units to decide, fewer than {FEWEST}: {counted}.")
     ran = {name for record in records.values() for name in re.split(r",\s*", record.told("Engines"))}
     if lacking := [name for name in ENGINES if name not in ran]:

@@ -21,6 +21,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 import pandas as pd
+from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
 
 from experiments.columns import Column, Row
 from experiments.datasets import CaseName, DataError, load_case
@@ -36,6 +37,8 @@ REASON_CHARACTERS: Final = 160
 # Whose values are named by the author of a schema: what stands there are no keywords.
 NAMED: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependentRequired")
 VALUES: Final = ("const", "enum", "default", "examples", "example")
+KEYWORDS: Final = frozenset(word for uri in REGISTRY for word in REGISTRY.contents(uri).get("properties", ()))
+"""Of all drafts, by their metaschemas: only these have a row of their own."""
 FEWEST: Final = 20  # schemas without which a keyword has no row
 
 
@@ -140,7 +143,7 @@ def by_keyword(trials: pd.DataFrame) -> list[dict[str, Any]]:
     return [
         {"keyword": word, "engine": engine} | _counted(list(held[engine]))
         for word, count in words.items()
-        if word and count >= FEWEST
+        if word in KEYWORDS and count >= FEWEST
         for held in [found[found["keywords"].map(lambda text, word=word: word in text.split(" "))]]
         for engine in engines
     ]
