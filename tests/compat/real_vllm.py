@@ -1,4 +1,4 @@
-"""Requests of every kind to vLLM's own engine: `python -m tests.compat.real_vllm MODEL` prints what came of each as JSON.
+"""Requests of every kind to vLLM's own engine: `python -m tests.compat.real_vllm MODEL` prints what came of each.
 
 `test_real_servers` runs this where vLLM is installed, in an environment that makes this engine its backend.
 """

@@ -237,8 +237,8 @@ def _closed(schema: str) -> str:
 
 
 def _readable(tokenizer: object) -> object:
-    """vLLM's own class for Mistral's tokenizers is read through mistral-common's object inside, which knows the bytes of
-    each token and the control tokens; all others as they are."""
+    """vLLM's own class for Mistral's tokenizers is read through mistral-common's object inside, which knows the bytes
+    of each token and the control tokens; all others as they are."""
     return getattr(tokenizer, "mistral", tokenizer)
 
 
