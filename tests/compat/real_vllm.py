@@ -56,6 +56,8 @@ def main(model: str) -> None:
         max_model_len=512,
         max_num_seqs=16,
         kv_cache_memory_bytes=1 << 28,
+        # Folders that earlier versions of Maskscope fetched say they are GGUF, which they are not.
+        hf_overrides={"quantization_config": None},
         structured_outputs_config={"backend": "xgrammar"},
     )
 
