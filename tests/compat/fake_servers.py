@@ -6,6 +6,7 @@ They stand for what is not installed: base classes, a register, the places where
 from __future__ import annotations
 
 import enum
+import json
 import sys
 from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
@@ -76,16 +77,23 @@ class VllmError(ValueError):
     pass
 
 
-def install_vllm(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
-    """The modules by their last names."""
+def closed(schema: str) -> Any:
+    """vLLM's reading of a schema with `disable_additional_properties`, at its top alone."""
+    return json.loads(schema) | {"additionalProperties": False}
+
+
+def install_vllm(monkeypatch: pytest.MonkeyPatch, place: str = "xgrammar") -> dict[str, ModuleType]:
+    """The modules by their last names, with one backend."""
 
     def theirs(params: Any) -> None:
         raise AssertionError("vLLM's own")
 
     name = "vllm.v1.structured_output"
+    backend = {f"{place.title()}Backend": object}
+    reading = {f"validate_{place}_grammar": theirs}
     found = {
         "exceptions": module(monkeypatch, "vllm.exceptions", VLLMValidationError=VllmError),
-        "manager": module(monkeypatch, name, StructuredOutputManager=object, XgrammarBackend=object),
+        "manager": module(monkeypatch, name, StructuredOutputManager=object, **backend),
         "types": module(
             monkeypatch,
             f"{name}.backend_types",
@@ -93,10 +101,14 @@ def install_vllm(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
             StructuredOutputGrammar=VllmGrammar,
             StructuredOutputOptions=Options,
         ),
-        "xgrammar": module(
-            monkeypatch, f"{name}.backend_xgrammar", XgrammarBackend=object, validate_xgrammar_grammar=theirs
+        place: module(
+            monkeypatch,
+            f"{name}.backend_{place}",
+            process_for_additional_properties=closed,
+            **backend,
+            **reading,
         ),
-        "processor": module(monkeypatch, "vllm.v1.engine.processor", validate_xgrammar_grammar=theirs),
+        "processor": module(monkeypatch, "vllm.v1.engine.processor", **reading),
     }
     return found
 
@@ -173,11 +185,34 @@ class SglangBackend:
         self.cache.clear()
 
 
+class ReasoningParser:
+    """Reads where the reasoning of a model ends."""
+
+    def __init__(self, model_type: str, stream_reasoning: bool = True, tokenizer: Any = None) -> None:
+        self.model_type, self.stream_reasoning, self.tokenizer = model_type, stream_reasoning, tokenizer
+
+
+class ReasonerBackend:
+    """The wrapper around a backend, by which grammars begin where reasoning ends."""
+
+    def __init__(
+        self,
+        grammar_backend: SglangBackend,
+        reasoning_parser: ReasoningParser,
+        tokenizer: Any,
+        enable_strict_thinking: bool = False,
+    ) -> None:
+        self.grammar_backend, self.reasoning_parser = grammar_backend, reasoning_parser
+        self.strict = enable_strict_thinking
+
+
 @dataclass
 class Arguments:
     grammar_backend: str = "maskscope"
     constrained_json_disable_any_whitespace: bool = True
+    constrained_json_max_whitespace_cnt: int | None = None
     reasoning_parser: str | None = None
+    enable_strict_thinking: bool = False
 
 
 @dataclass
@@ -199,5 +234,8 @@ def install_sglang(monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], lis
         GrammarStats=Stats,
         register_grammar_backend=registered.__setitem__,
     )
+    name = "sglang.srt.constrained.reasoner_grammar_backend"
+    module(monkeypatch, name, ReasonerGrammarBackend=ReasonerBackend)
+    module(monkeypatch, "sglang.srt.parser.reasoning_parser", ReasoningParser=ReasoningParser)
     module(monkeypatch, "sglang.srt.server_args", add_grammar_backend_choices=choices.extend)
     return registered, choices

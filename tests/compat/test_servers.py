@@ -7,13 +7,14 @@ import importlib.util
 import json
 import logging
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from kernels_core import GrammarError, TokenizerInfo  # noqa: E402
+from kernels_core import GrammarError, GrammarWarning, TokenizerInfo  # noqa: E402
 from tests.compat import fake_servers as fakes  # noqa: E402
 from tests.compat import server_calls as calls  # noqa: E402
 from workbench.compat.servers import requests, sglang, vllm  # noqa: E402
@@ -24,15 +25,15 @@ RESULTS: dict[str, Any] = json.loads(calls.RECORDED.read_text())
 
 
 class Settings:
-    class structured_outputs_config:  # noqa: N801 - vLLM's name
-        disable_any_whitespace = True
+    structured_outputs_config = None
 
 
 class OverVllm:
-    """Our backend for vLLM, as the scenarios ask for it."""
+    """Our backend for vLLM, as the scenarios ask for it: with the layout of JSON that was recorded."""
 
     def __init__(self, backend: Any = None) -> None:
         self.backend = backend or vllm.Backend(Settings, INFO, calls.SIZE)
+        self.backend.layout = {"any_whitespace": False}
 
     def compile(self, kind: str, text: str) -> Any:
         return self.backend.compile_grammar(fakes.Options[kind.upper()], text)
@@ -285,14 +286,24 @@ def test_tokenizers_of_the_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert backend.allocate_token_bitmask(3).shape == (3, 2)
     assert backend.compile_grammar("REGEX", "xq").validate_tokens([2, 3]) == [2, 3]
 
-    class Mistral:
-        """vLLM's class for Mistral's tokenizers: its tokens are bytes."""
+    class Tekkenizer:
+        """mistral-common's, inside vLLM's class for Mistral's tokenizers: its tokens are bytes, and some control."""
 
-        is_tekken = True
-        vocab = (b"x", b"q", b"</s>")
-        eos_token_id = 2
+        n_words, special_ids, eos_id = 4, (2, 3), 2
 
-    assert vllm.Backend(Settings, Mistral(), 99).vocab_size == 3
+        def id_to_piece(self, token: int) -> str:
+            return ("x", "\ufffd", "</s>", "xx")[token]
+
+        def id_to_byte_piece(self, token: int) -> bytes:
+            return (b"x", b"\xc3")[token]
+
+    inner = SimpleNamespace(instruct_tokenizer=SimpleNamespace(tokenizer=Tekkenizer()))
+    backend = vllm.Backend(Settings, SimpleNamespace(mistral=inner), 40)
+    with pytest.warns(GrammarWarning, match="control token 3"):
+        grammar = backend.compile_grammar("REGEX", "xxx|x\xe9")
+    assert grammar.validate_tokens([0, 3]) == [0]  # a control token is no text
+    assert grammar.validate_tokens([0, 1]) == [0, 1]  # half of a letter
+    assert grammar.validate_tokens([0, 0, 0, 2]) == [0, 0, 0, 2]
 
 
 # -- in the servers --------------------------------------------------------------------------------------------------
@@ -331,6 +342,36 @@ def test_vllm_finds_ours_in_the_place_of_another(registered_vllm: Any, monkeypat
         vllm.plugin()
     with pytest.raises(ValueError, match="instead_of"):
         vllm.register("outlines")  # type: ignore[arg-type]
+
+
+def test_in_the_place_of_guidance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """vLLM asks the class whether it can read the tokenizer, and has a setting for this backend alone."""
+    modules = fakes.install_vllm(monkeypatch, "guidance")
+    vllm.register("guidance")
+    home = modules["guidance"]
+    assert home.GuidanceBackend.is_tokenizer_supported(object())
+    modules["processor"].validate_guidance_grammar(fakes.Params(fakes.Asked(regex="x")), tokenizer=object())
+
+    closed = SimpleNamespace(structured_outputs_config=SimpleNamespace(disable_additional_properties=True))
+    schema = '{"type": "object", "properties": {"x": {"type": "integer"}}}'
+    texts = ['{"x": 1}', '{"q": 1}']
+    for settings, taken in ((Settings, [True, True]), (closed, [True, False])):
+        backend = home.GuidanceBackend(settings, INFO, calls.SIZE)
+        found = [backend.compile_grammar("JSON", schema).follower.matcher.accept_string(text) for text in texts]
+        assert found == taken
+    with pytest.raises(ValueError, match="JSON, line 1"):
+        home.GuidanceBackend(closed, INFO, calls.SIZE).compile_grammar("JSON", "{")
+    vllm.unregister()
+
+
+def test_json_of_vllm_without_blanks() -> None:
+    compact = SimpleNamespace(structured_outputs_config=SimpleNamespace(disable_any_whitespace=True))
+    schema = '{"type": "object", "properties": {"x": {"type": "array"}, "q": {}}}'
+    for settings, taken in ((Settings, [True, True]), (compact, [True, False])):
+        backend = vllm.Backend(settings, INFO, calls.SIZE)
+        matchers = [backend.compile_grammar("JSON", schema).follower.matcher for _ in taken]
+        texts = '{"x":[1,2],"q":{}}', '{"x": [1, 2]}'
+        assert [one.accept_string(text) for one, text in zip(matchers, texts, strict=True)] == taken
 
 
 def test_requests_are_read_before_they_are_queued(registered_vllm: Any) -> None:
@@ -436,11 +477,43 @@ def test_sglang_fills_rows_at_once_and_filters_tokens(sglang_backend: Any) -> No
     assert (at_once == -1).all()
 
 
-def test_reasoning_parsers_are_refused_and_not_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reasoning_stands_before_a_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In SGLang's own wrapper; a version whose wrapper takes something else is refused, and not ignored."""
     registered, _ = fakes.install_sglang(monkeypatch)
     sglang.register()
+    arguments = fakes.Arguments(reasoning_parser="qwen3", enable_strict_thinking=True)
+    made = registered["maskscope"](arguments, INFO, calls.SIZE, {calls.STOP})
+    assert isinstance(made, fakes.ReasonerBackend)
+    assert isinstance(made.grammar_backend, sglang.GrammarBackend)
+    assert made.reasoning_parser.model_type == "qwen3"
+    assert made.reasoning_parser.tokenizer is INFO
+    assert made.strict
+    module = importlib.import_module("sglang.srt.constrained.reasoner_grammar_backend")
+    monkeypatch.setattr(module, "ReasonerGrammarBackend", lambda grammar_backend, think_end_id: None)
     with pytest.raises(ServerInterfaceError, match="reasoning"):
-        registered["maskscope"](fakes.Arguments(reasoning_parser="qwen3"), INFO, calls.SIZE, None)
+        registered["maskscope"](arguments, INFO, calls.SIZE, None)
+
+
+def test_blanks_are_as_many_as_the_server_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    registered, _ = fakes.install_sglang(monkeypatch)
+    sglang.register()
+    arguments = fakes.Arguments(constrained_json_disable_any_whitespace=False, constrained_json_max_whitespace_cnt=2)
+    matcher = registered["maskscope"](arguments, INFO, calls.SIZE).asked("json", '{"type": "array"}').follower.matcher
+    assert matcher.accept_string("[  true")
+    assert not matcher.accept_string("   ,")
+
+
+def test_a_tool_that_must_be_called_is_called(sglang_backend: Any) -> None:
+    """SGLang says so in the older form of tags, whose text is free otherwise."""
+    tag = {"structures": [{"begin": "<", "schema": None, "end": "x"}], "triggers": ["<"]}
+    free = sglang_backend.asked("structural_tag", json.dumps(tag | {"at_least_one": False}))
+    assert free.follower.fitting([9, calls.STOP]) == [9, calls.STOP]
+    bound = sglang_backend.asked("structural_tag", json.dumps(tag | {"at_least_one": True}))
+    assert bound.follower.fitting([9, calls.STOP]) == []
+    assert bound.follower.fitting([14, 8, 9, calls.STOP]) == [14, 8, 9, calls.STOP]  # <truex
+    for wrong in ("x", ["x"], [{"begin": "<"}]):
+        found = sglang_backend.asked("structural_tag", json.dumps({"structures": wrong, "at_least_one": True}))
+        assert isinstance(found, fakes.Invalid)
 
 
 def test_a_follower_begins_anew() -> None:

@@ -206,5 +206,7 @@ def _convert(weights: Path, folder: Path, drawn: Mapping[str, float]) -> None:
     if drawn:
         plain.generation_config.update(do_sample=True, **drawn)
     plain.half()
+    # The weights are not quantized any more: vLLM and others refuse a folder that says they are.
+    vars(plain.config).pop("quantization_config", None)
     plain.save_pretrained(folder)
     AutoTokenizer.from_pretrained(weights.parent, **here).save_pretrained(folder)

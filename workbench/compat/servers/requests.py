@@ -12,7 +12,7 @@ import importlib
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -80,24 +80,23 @@ def is_ebnf(text: str) -> bool:
     return _EBNF_RULE.search(text) is not None
 
 
-def compile_request(
-    compiler: GrammarCompiler, kind: Kind, text: str, *, any_whitespace: bool = True
-) -> CompiledGrammar:
+def compile_request(compiler: GrammarCompiler, kind: Kind, text: str, **layout: Any) -> CompiledGrammar:
     """Compile what a request asks for; `ValueError` or `BudgetExceededError` say why it cannot be, with the place.
 
     kind, text: "json": a schema as JSON text; "json_object": any object; "regex": matched as a whole; "grammar": EBNF,
         or Lark where no line begins a rule with `::=`; "choice": a JSON list of texts; "structural_tag": JSON text, of
         the older form with `structures` and `triggers` as well.
-    any_whitespace: white space is free in JSON; otherwise it is laid out as by `json.dumps`.
+    layout: where blanks stand in JSON, by the arguments of `Grammar.from_json_schema`: `any_whitespace`,
+        `max_whitespace_cnt`, `separators`.
     """
-    name, arguments, options = _asked(kind, text, any_whitespace)
+    name, arguments, options = _asked(kind, text, layout)
     compile_it: Callable[..., CompiledGrammar] = getattr(compiler, f"compile_{'grammar' if name == 'ebnf' else name}")
     return compile_it(*arguments, **options)
 
 
 def read_request(kind: Kind, text: str) -> None:
     """Read what a request asks for as far as that goes without a vocabulary; raises as `compile_request` does."""
-    name, arguments, options = _asked(kind, text, any_whitespace=True)
+    name, arguments, options = _asked(kind, text, {})
     try:
         getattr(Grammar, f"from_{name}")(*arguments, **options)
     except GrammarError as error:
@@ -105,11 +104,11 @@ def read_request(kind: Kind, text: str) -> None:
             raise
 
 
-def _asked(kind: Kind, text: str, any_whitespace: bool) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+def _asked(kind: Kind, text: str, layout: Mapping[str, Any]) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
     """What reads such a request: the name behind `Grammar.from_`, and what it is given."""
     if kind in ("json", "json_object"):
         schema = text if kind == "json" else '{"type": "object"}'
-        return "json_schema", (schema,), {"any_whitespace": any_whitespace, "order": "declared"}
+        return "json_schema", (schema,), {"order": "declared", **layout}
     if kind == "regex":
         return "regex", (text,), {}
     if kind == "grammar":
@@ -145,8 +144,26 @@ def _tag(text: str) -> tuple[Any, Sequence[str] | None]:
                 one | {"schema": {}} if isinstance(one, dict) and one.get("schema") is None else one
                 for one in structures
             ]
+        if tag.get("at_least_one"):  # SGLang's, where a tool must be called: only the newer form has it
+            return {"format": _triggered(structures, tag.get("triggers"))}, None
         return structures, tag.get("triggers")
     return _with_schemas(tag), None
+
+
+def _triggered(structures: object, triggers: object) -> dict[str, Any]:
+    """The older form as a format of the newer one, at least one tag of which is written."""
+    tags = structures
+    if isinstance(structures, list) and all(isinstance(one, dict) for one in structures):
+        tags = [
+            {
+                "type": "tag",
+                "begin": one.get("begin"),
+                "content": {"type": "json_schema", "json_schema": one["schema"]},
+                "end": one.get("end"),
+            }
+            for one in structures
+        ]
+    return {"type": "triggered_tags", "triggers": triggers, "tags": tags, "at_least_one": True}
 
 
 def _with_schemas(value: object) -> Any:

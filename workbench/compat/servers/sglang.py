@@ -14,9 +14,10 @@ Read on: `requests.py`; docs/concepts/servers.md.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from kernels_core import BatchGrammarMatcher, CompiledGrammar, GrammarCompiler
 from workbench.compat.servers.requests import (
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 NAME: Final = "maskscope"
 BASE: Final = "sglang.srt.constrained.base_grammar_backend"
 ARGUMENTS: Final = "sglang.srt.server_args"
+REASONER: Final = "sglang.srt.constrained.reasoner_grammar_backend"
+PARSERS: Final = "sglang.srt.parser.reasoning_parser"
 ANY_JSON: Final = "$$ANY$$"  # what SGLang writes for "some JSON"
 
 _BATCH = BatchGrammarMatcher()
@@ -159,7 +162,7 @@ class GrammarBackend:
     """The engine for all requests of one SGLang scheduler, with the methods of its `BaseGrammarBackend`.
 
     `tokenizer`: SGLang's, or a `TokenizerInfo`.  `vocab_size`: ids that the model scores.  `stop_token_ids`: those of
-    the model.
+    the model.  `any_whitespace`, `max_whitespace_cnt`: of JSON, see `Grammar.from_json_schema`.
     """
 
     _base: ModuleType  # SGLang's module, set by `make_classes`
@@ -172,11 +175,12 @@ class GrammarBackend:
         stop_token_ids: Iterable[int] | None = None,
         *,
         any_whitespace: bool = True,
+        max_whitespace_cnt: int | None = None,
     ) -> None:
         super().__init__()
         self.info = read_vocabulary(tokenizer, vocab_size, stop_token_ids)
         self.vocab_size = vocab_size
-        self.any_whitespace = any_whitespace
+        self.layout = {"any_whitespace": any_whitespace, "max_whitespace_cnt": max_whitespace_cnt}
         self.compiler = GrammarCompiler(self.info)
 
     def dispatch_json(self, key_string: str) -> object:
@@ -237,8 +241,7 @@ class GrammarBackend:
     def _compiled(self, kind: Kind, text: str, make: Callable[[], CompiledGrammar] | None = None) -> object:
         """SGLang's object for a request, or its object for one that cannot be compiled."""
         try:
-            white = self.any_whitespace
-            compiled = make() if make else compile_request(self.compiler, kind, text, any_whitespace=white)
+            compiled = make() if make else compile_request(self.compiler, kind, text, **self.layout)
         except (ValueError, RuntimeError) as error:
             LOGGER.warning("a request's %s cannot be used: %s", kind, error)
             return self._invalid(str(error))
@@ -280,15 +283,45 @@ def register(name: str = NAME) -> type[GrammarBackend]:
 
     def create(
         server_args: object, tokenizer: object, vocab_size: int, eos_token_ids: Iterable[int] | None = None
-    ) -> GrammarBackend:
-        if getattr(server_args, "reasoning_parser", None):
-            raise ServerInterfaceError(
-                "SGLang puts reasoning before a grammar for its own backends only: with --reasoning-parser let "
-                "workbench.compat.stand_in serve XGrammar, and take --grammar-backend xgrammar"
-            )
+    ) -> object:
         compact = getattr(server_args, "constrained_json_disable_any_whitespace", False)
-        return backend(tokenizer, vocab_size, eos_token_ids, any_whitespace=not compact)
+        most = getattr(server_args, "constrained_json_max_whitespace_cnt", None)
+        ours = backend(tokenizer, vocab_size, eos_token_ids, any_whitespace=not compact, max_whitespace_cnt=most)
+        return _behind_reasoning(ours, server_args, tokenizer, eos_token_ids)
 
     base.register_grammar_backend(name, create)
     arguments.add_grammar_backend_choices([name])
     return backend
+
+
+def _behind_reasoning(
+    backend: GrammarBackend, server_args: object, tokenizer: object, eos_token_ids: Iterable[int] | None
+) -> object:
+    """`backend`; with --reasoning-parser in SGLang's own wrapper, by which a grammar begins where reasoning ends.
+
+    SGLang itself puts it around its own backends alone.
+    """
+    name = getattr(server_args, "reasoning_parser", None)
+    if not name:
+        return backend
+    wrapper = import_server(REASONER, "ReasonerGrammarBackend").ReasonerGrammarBackend
+    if "reasoning_parser" not in inspect.signature(wrapper).parameters:
+        raise ServerInterfaceError(
+            "this version's wrapper for reasoning is not one that was read: with --reasoning-parser let "
+            "workbench.compat.stand_in serve XGrammar, and take --grammar-backend xgrammar"
+        )
+    make_parser = import_server(PARSERS, "ReasoningParser").ReasoningParser
+    return _called(
+        wrapper,
+        grammar_backend=backend,
+        reasoning_parser=_called(make_parser, model_type=name, stream_reasoning=False, tokenizer=tokenizer),
+        tokenizer=tokenizer,
+        enable_strict_thinking=getattr(server_args, "enable_strict_thinking", False),
+        model_eos_token_ids=sorted(eos_token_ids) if eos_token_ids else None,
+    )
+
+
+def _called(make: Callable[..., object], **arguments: Any) -> object:
+    """`make` with those of `arguments` that it takes: versions differ in the last ones."""
+    takes = inspect.signature(make).parameters
+    return make(**{key: value for key, value in arguments.items() if key in takes})

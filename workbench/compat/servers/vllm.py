@@ -16,11 +16,12 @@ Read on: `requests.py`; docs/concepts/servers.md.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 from collections.abc import Iterable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Final, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from kernels_core import GrammarCompiler
 from workbench.compat.servers.requests import (
@@ -99,8 +100,8 @@ class RequestGrammar:
 class Backend:
     """The engine for all requests of one vLLM engine, with the methods of its `StructuredOutputBackend`.
 
-    `vllm_config`: vLLM's; only `structured_outputs_config.disable_any_whitespace` is read.  `tokenizer`: vLLM's, or a
-    `TokenizerInfo`.  `vocab_size`: ids that the model scores.
+    `vllm_config`: vLLM's; of `structured_outputs_config` `disable_any_whitespace` and `disable_additional_properties`
+    are read.  `tokenizer`: vLLM's, or a `TokenizerInfo`.  `vocab_size`: ids that the model scores.
     """
 
     def __init__(self, vllm_config: object, tokenizer: object, vocab_size: int) -> None:
@@ -108,7 +109,9 @@ class Backend:
         self.info = read_vocabulary(_readable(tokenizer), vocab_size)
         self.vocab_size = self.info.vocab_size
         settings = getattr(vllm_config, "structured_outputs_config", None)
-        self.any_whitespace = not getattr(settings, "disable_any_whitespace", False)
+        compact = getattr(settings, "disable_any_whitespace", False)
+        self.layout = {"any_whitespace": False, "separators": (",", ":")} if compact else {}
+        self.more_properties = not getattr(settings, "disable_additional_properties", False)
         self.compiler = GrammarCompiler(self.info)
 
     def compile_grammar(
@@ -116,7 +119,9 @@ class Backend:
     ) -> RequestGrammar:
         """`request_type`: a member of vLLM's `StructuredOutputOptions`.  Errors are those of `compile_request`."""
         kind = _kind(request_type)
-        compiled = compile_request(self.compiler, kind, grammar_spec, any_whitespace=self.any_whitespace)
+        if kind == "json" and not self.more_properties:
+            grammar_spec = _closed(grammar_spec)
+        compiled = compile_request(self.compiler, kind, grammar_spec, **self.layout)
         return self._grammar_class(Follower(compiled, stop_token_ids))
 
     _grammar_class = RequestGrammar
@@ -131,20 +136,17 @@ class Backend:
         """Forget what was compiled; requests that run go on."""
         self.compiler.clear_cache()
 
+    @staticmethod
+    def is_tokenizer_supported(tokenizer: object) -> bool:
+        """What vLLM asks of the class in the place of `guidance` before it reads a request: slow tokenizers are taken
+        too."""
+        return True
+
 
 class Params(Protocol):
     """vLLM's parameters of a request."""
 
     structured_outputs: object
-
-
-@runtime_checkable
-class MistralTokenizer(Protocol):
-    """vLLM's own class for Mistral's tokenizers."""
-
-    is_tekken: bool
-    vocab: Sequence[str]
-    eos_token_id: int
 
 
 def validate(sampling_params: Params, tokenizer: object = None) -> None:
@@ -210,7 +212,8 @@ def plugin() -> None:
     place = os.environ.get(SWITCH, "")
     if place in PLACES:
         register(place)  # type: ignore[arg-type]
-        LOGGER.info("structured output of vLLM, instead of %s, is by Maskscope", place)
+        # A logger below vLLM's own writes where its lines go; others tell nothing below a warning there.
+        logging.getLogger("vllm.maskscope").info("structured output is by Maskscope, instead of %s", place)
     elif place:
         raise ServerInterfaceError(f"{SWITCH} is one of {', '.join(PLACES)}, not {place!r}")
 
@@ -223,14 +226,20 @@ def _kind(request_type: object) -> Kind:
     raise ValueError(f"structured output of kind {request_type} is not known: {', '.join(KINDS)}")
 
 
-def _readable(tokenizer: object) -> object:
-    """vLLM's own class for Mistral's tokenizers is read by its list of tokens, all others as they are."""
-    if not isinstance(tokenizer, MistralTokenizer):
-        return tokenizer
-    from kernels_core import TokenizerInfo, VocabType
+def _closed(schema: str) -> str:
+    """The schema with vLLM's own reading of `disable_additional_properties`: objects that list properties have no
+    others, unless they say so."""
+    guidance = import_server(f"{MANAGER}.backend_guidance", "process_for_additional_properties")
+    try:
+        return json.dumps(guidance.process_for_additional_properties(schema))
+    except json.JSONDecodeError:
+        return schema  # the engine says where
 
-    kind = VocabType.RAW if tokenizer.is_tekken else VocabType.BYTE_FALLBACK
-    return TokenizerInfo(list(tokenizer.vocab), kind, stop_token_ids=[tokenizer.eos_token_id])
+
+def _readable(tokenizer: object) -> object:
+    """vLLM's own class for Mistral's tokenizers is read through mistral-common's object inside, which knows the bytes
+    of each token and the control tokens; all others as they are."""
+    return getattr(tokenizer, "mistral", tokenizer)
 
 
 def _validation_error() -> type[ValueError]:
