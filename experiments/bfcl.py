@@ -9,7 +9,7 @@ One file may hold both, as JSON lines, compressed or not: `id`, `question`, `fun
 
 A call is right if it has the name, and of each argument one of the values; texts are compared without case, blanks
 and the signs `,./-_*^`, and several calls in any order, as the leaderboard does.
-Read on: `calling.py`.
+Read on: `tax.py`.
 """
 
 from __future__ import annotations

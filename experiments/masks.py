@@ -46,13 +46,12 @@ def grid(
     engines: Sequence[str] = DEFAULT_ENGINES,
     vocabulary: str = "",
     max_tokens: int | None = None,
-    in_use: bool = False,
     turn: int = 1,
 ) -> list[Params]:
     """Quick: 15 schemas, 200 tokens of each instance.  Full: everything in the data folder.
 
     limit: take that many schemas, evenly spread, whatever the preset takes.  paths: folders, .json, .jsonl or .jsonl.gz
-    files, or synthetic:SEED.  vocabulary: tekken, llama3, or a tokenizer's path.  in_use: see `measurement.measure`.
+    files, or synthetic:SEED.  vocabulary: tekken, llama3, or a tokenizer's path.
     turn: how many schemas an engine takes before the next engine takes the same ones.  With 1 every schema finds an
     engine driven out of the machine's caches and page tables by the others (a compile of theirs may take seconds); with
     more, most find it as a process does that has one engine.
@@ -60,7 +59,7 @@ def grid(
     names, usual = datasets.defaults(preset)
     count, tokens = EXTENT[preset]
     shared = {"vocabulary": vocabulary or usual, "max_tokens": max_tokens or tokens}
-    shared |= ({"in_use": True} if in_use else {}) | ({"turn": turn} if turn > 1 else {})
+    shared |= {"turn": turn} if turn > 1 else {}
     cases = [asdict(case) for case in datasets.find_cases(list(paths) or names, limit or count)]
     return in_turns("engine", named_once(engines), cases, shared, turn)
 

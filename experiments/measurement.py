@@ -33,7 +33,6 @@ METRICS: Final = (
     "accept",
     "mask + accept",
 )
-SMALL_SCHEMA: Final = '{"type": "object", "properties": {"a": {"type": "boolean"}}, "additionalProperties": false}'
 COUNTED: Final = (
     Column("valid refused", help="valid texts that it refused; blank where none was tried"),
     Column("invalid accepted", help="invalid texts that it accepted; blank where none was tried"),
@@ -105,20 +104,14 @@ def measure(
     texts: Sequence[tuple[str, bool]],
     *,
     max_tokens: int | None = None,
-    in_use: bool = False,
 ) -> Measured:
     """One input in one engine.
 
     texts: with whether the input allows them.  max_tokens: walk no more of each.
-    in_use: before anything is timed the engine compiles something small and makes a mask of it, so that what other
-    engines did meanwhile (seconds, some of them) has not driven it from the machine's caches.
     """
     tokens = [engine.tokenizer.encode(text) for text, _ in texts]
     valid = [right for _, right in texts]
     with quiet():
-        if in_use:
-            small = engine.compile_schema(SMALL_SCHEMA)  # kept, since `fill` may know its row by its address alone
-            small.fill()
         start = time.perf_counter_ns()
         try:
             constraint = compile_input()
@@ -146,10 +139,12 @@ def measure(
 
 
 def measure_case(engine: Engine, params: Params) -> dict[str, object]:
-    """The schema that a trial names (`file`, `index`), in one engine, with its `max_tokens` and `in_use`."""
+    """The schema that a trial names (`file`, `index`), in one engine, with its `max_tokens`."""
     case = load_case(CaseName(params["file"], params["index"]))
-    limits = {"max_tokens": params["max_tokens"], "in_use": params.get("in_use", False)}
-    return {"id": case.id, **measure(engine, lambda: engine.compile_schema(case.schema), case.instances, **limits)}
+    measured = measure(
+        engine, lambda: engine.compile_schema(case.schema), case.instances, max_tokens=params["max_tokens"]
+    )
+    return {"id": case.id, **measured}
 
 
 def first_valid(row: Measured) -> int | None:

@@ -4,11 +4,11 @@ Source: XGrammar-2, figure 10 (Earley against a pushdown automaton, ahead-of-tim
 
 A comparison of parsers must not be one of everything else, so both sides get the same: no mechanism, each alone that
 both can have (inlining, repetition compression, iteration counters), and all of them.  Every mask is made ahead of
-time, and both sides drop uncertain tokens by lookahead, which the pushdown automaton needs; neither has a pool,
-differences, walk shortcuts, iteration profiles or memory of parser states, which it cannot have.  "As published" is
-each with what its paper gives it.  The engine as it is by default, a finite automaton and the naive scan stand beside
-them.  All give identical masks where they apply; a finite automaton refuses recursion, the pushdown automaton left
-recursion.
+time, and both sides drop uncertain tokens by lookahead, which the pushdown automaton needs; neither has a
+cross-grammar cache, differences, walk shortcuts, iteration profiles or memory of parser states, which it cannot have.
+"As published" is each with what its paper gives it.  The engine as it is by default, a finite automaton and the naive
+scan stand beside them.  All give identical masks where they apply; a finite automaton refuses recursion, the pushdown
+automaton left recursion.
 One trial is one schema in one variant; a schema that one side alone refuses counts as at least as slow as its refusal.
 Times are compared schema by schema: the ratio that counts is the middle one of all schemas.
 """
@@ -228,7 +228,8 @@ CLAIMS: Final = tuple(
         (
             PUBLISHED,
             "each as published",
-            "This is a comparison of two engines, not of two parsers: Earley has a pool and compression besides.",
+            "This is a comparison of two engines, not of two parsers: Earley has a cross-grammar cache and compression "
+            "besides.",
         ),
     )
 )

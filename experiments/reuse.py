@@ -67,7 +67,7 @@ def grid(preset: str) -> list[Params]:
 def trial(params: Params) -> dict[str, object]:
     """All requests of a setting.
 
-    Returns for each of `KINDS` and `WAYS` the counts `reused` and `of`; how often the cross-grammar pool had the token
+    Returns for each of `KINDS` and `WAYS` the counts `reused` and `of`; how often the cross-grammar cache had the token
     sets that one call of each request needed (`pool_found` of `pool_asked`); and the hits of a cache that is filled
     ahead of time (`perfect`, `partial`, `missed`, in the demo model's vocabulary, which they do not depend on).
     """
@@ -93,7 +93,7 @@ def trial(params: Params) -> dict[str, object]:
             spelt = tools.call(call.name, call.arguments) if params["form"] == "tag" else json.dumps(written)
             walk(constraint, engine.tokenizer.encode(spelt), engine.stop_token_ids)
     pool = engine.compiler.pool
-    assert pool is not None, "the default options have a cross-grammar pool"
+    assert pool is not None, "the default options have a cross-grammar cache"
     return {
         "reused": {kind: one.reused for kind, one in counted.items()},
         "of": {kind: one.of for kind, one in counted.items()},

@@ -232,7 +232,7 @@ class CompiledGrammar(Inspected, Displayed):
     def memory_size_bytes(self) -> int:
         """Bytes held by parser states, token sets and masks; the vocabulary's trie is shared and not counted.
 
-        A token set that other grammars and the pool hold as well counts in equal shares.
+        A token set that other grammars and the cross-grammar cache hold as well counts in equal shares.
         """
         masks = self.masks
         return _size(masks, masks.counters())

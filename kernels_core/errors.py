@@ -27,7 +27,7 @@ def _restored(kind: type[MaskscopeError], args: tuple[object, ...], attributes: 
 class GrammarError(MaskscopeError, ValueError):
     """A grammar is well-formed text but not usable: an undefined rule, an empty language, ...
 
-    Where the place is known the message shows the source line with a caret, and `source`, `offset` (0-based, in
+    Where the location is known the message shows the source line with a caret, and `source`, `offset` (0-based, in
     characters), `line` and `column` (1-based) are set; otherwise they are None.  `reason` is the message without the
     picture.  `needs_vocabulary`: it was read without a vocabulary, and with one there may be nothing wrong with it.
     """
@@ -110,7 +110,7 @@ NO_INSTANCE = "there is no instance to write"
 class GrammarNote:
     """What a grammar says that its author hardly means: no error, and the grammar means what it says.
 
-    `offset` (0-based, in characters), `line` and `column` (1-based) are places in its text, None where that is not
+    `offset` (0-based, in characters), `line` and `column` (1-based) are locations in its text, None where that is not
     known; `pointer` is the JSON pointer of a grammar inside a structural tag.
     """
 

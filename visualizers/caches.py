@@ -36,8 +36,8 @@ MAX_STATIC: Final = 60
 KINDS: Final[Mapping[FillKind, str]] = {
     "mask hit": "by pointer: this parser state was visited before",
     "token-set hit": "on a first visit, from token sets that this grammar has already",
-    "pool hit": "on a first visit, with token sets from the cross-grammar cache (the pool), used as they are",
-    "partial hit": "on a first visit, with token sets from the pool that were filtered for what can follow",
+    "pool hit": "on a first visit, with token sets from the cross-grammar cache, used as they are",
+    "partial hit": "on a first visit, with token sets from the cross-grammar cache, filtered for what can follow",
     "walk": "on a first visit, by walking the vocabulary's trie from the parser state itself: little is allowed",
     "miss": "on a first visit, with at least one token set that had to be computed",
 }
@@ -46,8 +46,8 @@ KINDS: Final[Mapping[FillKind, str]] = {
 NAMES: Final[Mapping[FillKind, tuple[str, str]]] = {
     "mask hit": ("found", ""),
     "token-set hit": ("put together", "known token sets"),
-    "pool hit": ("put together", "the pool's token sets"),
-    "partial hit": ("put together", "the pool's, filtered"),
+    "pool hit": ("put together", "from the cross-grammar cache"),
+    "partial hit": ("put together", "from the cross-grammar cache, filtered"),
     "walk": ("made", "a walk"),
     "miss": ("made", "new token sets"),
 }
@@ -73,8 +73,8 @@ COUNTERS: Final = (
     ("masks", "mask_misses", "put together or made", "asked for on first visits", "count"),
     ("masks", "walks", "with a walk", "first visits that walked the trie, alone or with token sets beside", "count"),
     ("token sets", "token_set_hits", "known", "found in this grammar, while masks were put together or made", "count"),
-    ("token sets", "pool_hits", "from the pool", "found in the cross-grammar cache and used as they are", "count"),
-    ("token sets", "partial_hits", "from the pool, filtered", "found there and filtered for what can follow", "count"),
+    ("token sets", "pool_hits", "from the cross-grammar cache", "used as they are", "count"),
+    ("token sets", "partial_hits", "from the cross-grammar cache, filtered", "filtered for what can follow", "count"),
     ("token sets", "token_set_misses", "made", "computed; a mask may need none or several", "count"),
     ("token sets", "nodes_walked", "trie nodes visited", "while token sets were computed", "count"),
     ("token sets", "lookahead_dropped", "dropped", "uncertain tokens that the lookahead filter left out", "count"),
@@ -288,7 +288,7 @@ def _sharing(shot: CacheShot) -> Traits:
             f"{share.made:,} made, {share.found:,} found"
             for share in found.grammars
         ],
-        "pool": f"the pool of all grammars holds {many(found.pool_sets, 'token set')}, {size(found.pool_bytes)} of "
+        "pool": f"the cross-grammar cache holds {many(found.pool_sets, 'token set')}, {size(found.pool_bytes)} of "
         f"{size(found.pool_budget)}: {found.pool_hits:,} found and used as they are, {found.pool_partial_hits:,} found "
         f"and then filtered, {found.pool_misses:,} not found, {many(found.pool_evictions, 'eviction')}",
     }
@@ -354,7 +354,7 @@ def _square(word: str) -> str:
 
 
 def said(kind: FillKind) -> str:
-    """A kind in words: `put together, with the pool`."""
+    """A kind in words: `put together, from the cross-grammar cache`."""
     return ", ".join(filter(None, NAMES[kind]))
 
 

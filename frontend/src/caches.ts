@@ -65,14 +65,14 @@ export default defineView("caches", "cache-view", ({ view, model }: any) => {
     };
     chart.replaceChildren(made.picture, h("div", { class: "ms-legend" }, h("span", { class: "ms-muted" }, "held:"),
       v.held.map(([name, values], n) => key(`--held-${n}`, `${name} ${bytes(values[count - 1])}`, name === "token sets" ? "what others hold as well counts in equal shares here" : "")),
-      h("span", { class: "ms-muted", title: "what all grammars of this compiler share; most of it is made with the first compiler of a vocabulary" }, `beside them the pool, ${bytes(v.pooled[count - 1])}`)));
+      h("span", { class: "ms-muted", title: "what all grammars of this compiler share; most of it is made with the first compiler of a vocabulary" }, `beside them the cross-grammar cache, ${bytes(v.pooled[count - 1])}`)));
     const order = v.us.map((_, k) => k).filter((k) => !v.other[k]).sort((one, two) => v.us[two] - v.us[one]).slice(0, SLOWEST);
     slowest.replaceChildren(h("span", { class: "ms-muted" }, "slowest:"), ...order.map((k) => h("button", { type: "button", "data-testid": "slowest", title: `go to step ${v.step[k]}`, onclick: () => go(v.step[k]) }, swatch(v.word[k]), `${micros(v.us[k])} after step ${number(v.step[k])}`)));
     mark();
   }
 
   function tell(v: Visits, k: number) {
-    const parts = `${v.made[k] > 1 ? ` (${number(v.made[k])})` : ""}${v.made[k] && v.pool[k] ? `, ${number(v.pool[k])} from the pool` : ""}`;
+    const parts = `${v.made[k] > 1 ? ` (${number(v.made[k])})` : ""}${v.made[k] && v.pool[k] ? `, ${number(v.pool[k])} from the cross-grammar cache` : ""}`;
     detail.replaceChildren(h("div", {}, swatch(v.word[k]), h("b", {}, WORDS[v.word[k]]), v.by[k] ? ` by ${v.by[k]}${parts}` : "", ` in ${micros(v.us[k])}, after step ${number(v.step[k])}`,
       ...(v.other[k] ? [h("span", { class: "ms-muted" }, " of a text that an edit replaced")] : v.token[k] ? [" before ", h("code", { class: "ms-mono" }, v.token[k])] : []), ` · mask of ${bytes(v.bytes[k])}`),
     h("div", { class: "ms-muted", title: `parser state ${v.state[k]}` }, `this parser state was visited ${v.times[k] === 1 ? "once" : `${number(v.times[k])} times`}`,

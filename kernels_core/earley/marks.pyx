@@ -10,9 +10,9 @@ in which this very text is longer as well.
 Where a text began is not in a frame.  It is the last place at which the frame was predicted, if no reading that began
 before is still in it (`again`).
 
-What is remembered belongs to *places*: the innermost marked frame that a reading is in, -1 outside of all.  Readings at
-one place are one to the parser, so they must remember the same.  Here it is written down what has to be equal: of each
-place, and of each text that ends, by way of which other ends the readings came there in this closure.
+What is remembered belongs to the innermost marked frame that a reading is in (`places`; -1 outside of all).  Readings at
+one of them are one to the parser, so they must remember the same.  Here it is written down what has to be equal: of each
+of them, and of each text that ends, by way of which other ends the readings came there in this closure.
 
 With the machine's lock held.  Read on: `../remembered.pyx` (compares), `machine.pyx` (closes kernels).
 """

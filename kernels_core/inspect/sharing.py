@@ -108,8 +108,8 @@ class GrammarShare:
 class Sharing(Table):
     """Who shares token sets with whom: a snapshot, most widely used sets first.
 
-    `pool_sets` and `pool_bytes` are all that the pool holds, `pool_budget` what it may; `idle_sets` of them nobody in
-    this snapshot uses (most come from the warm start).  The counters are the pool's since it was made.
+    `pool_sets` and `pool_bytes` are all that the cross-grammar cache holds, `pool_budget` what it may; `idle_sets` of
+    them nobody in this snapshot uses (most come from the warm start).  The counters are the cache's since it was made.
     """
 
     grammars: tuple[GrammarShare, ...]

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from experiments import ablation, parsers, reuse
+from experiments import ablation, masks, parsers, reuse
 from experiments.claims import (
     FEWEST,
     Claim,
@@ -186,6 +186,24 @@ def test_refused_inputs_stay_as_lower_bounds() -> None:
     assert effect is not None
     assert (effect.units, effect.size) == (1, 0.2)
     assert not len(together(pd.DataFrame(rows), ("case",), ["ours", "absent"]))
+
+
+def test_our_right_verdicts_are_set_against_the_best_peer() -> None:
+    def told(engine: str, case: int, *accepted: bool) -> dict[str, Any]:
+        """A trial over a valid and an invalid text; without verdicts it was refused."""
+        walks = [{"accepted": one, "cut": False, "failure": None} for one in accepted]
+        return row(engine, 0, 1, None, file="f", index=case, compiled=bool(walks), valid=[True, False], cold=walks)
+
+    right, wrong = (True, False), (True, True)
+    rows = [told("ours", case, *right) for case in range(4)]
+    rows += [told("one", case, *(right if case < 3 else wrong)) for case in range(4)]  # one wrong of four
+    rows += [told("other", case, *(right if case < 2 else ())) for case in range(4)]  # two refused of four
+    rows.append(told("ours", 4, *wrong))  # which no peer was asked
+    effect = masks._right_beside_peers(pd.DataFrame(rows))
+    assert effect is not None
+    assert (effect.units, effect.size) == (4, 25.0)
+    assert effect.of(np.array([3, 3])) == 100.0
+    assert masks._right_beside_peers(pd.DataFrame(rows[:4])) is None  # nobody beside us
 
 
 def test_repetitions_of_an_input_are_one_unit() -> None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from experiments import datasets, gpu
+from experiments import gpu
 from experiments.claims import judge
 from experiments.ledger import Ledger
-from experiments.measurement import measure
 from experiments.registry import CATALOGUE, find_experiment
 from experiments.running import PRESET, run
 from tests.experiments.reports import told
-from workbench.peers.ours import OurConstraint, Ours
 
 
 def test_smoke_is_small_and_needs_no_data(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,23 +86,3 @@ def test_a_claim_about_a_gpu_is_judged_by_its_steps() -> None:
     assert [verdict.word for verdict in judge(gpu.CLAIMS, frame)] == ["held"] * 3
     slow = row | {"ns": {"cold": ns, "warm": ns | {"ours": [1040.0] * 24}}, "bytes": {"cold": [0], "warm": [6400] * 24}}
     assert [verdict.word for verdict in judge(gpu.CLAIMS, pd.DataFrame([row, slow]))] == ["refuted"] * 3
-
-
-def test_an_engine_is_in_use_before_it_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mask is written while the constraint that owns its row is there."""
-    gone: list[bool] = []
-    told: list[int] = []
-
-    class Small(OurConstraint):
-        def __init__(self, *args: Any) -> None:
-            super().__init__(*args)
-            fill = self.fill
-            self.fill = lambda: (told.append(len(gone)), fill())[1]
-            weakref.finalize(self, gone.append, True)
-
-    monkeypatch.setattr("workbench.peers.ours.OurConstraint", Small)
-    engine = Ours(datasets.open_tokenizer("demo"))
-    measured = measure(engine, lambda: engine.compile_schema('{"const": 1}'), [("1", True)], in_use=True)
-    assert measured["cold"][0]["accepted"]
-    assert len(told) > 1
-    assert told[0] == 0

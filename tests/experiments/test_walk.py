@@ -131,14 +131,3 @@ def test_the_collector_is_off_while_it_is_quiet() -> None:
         raise KeyError
     assert inside == [False]
     assert gc.isenabled()
-
-
-def test_an_engine_in_use_compiled_something_before_it_is_timed(bytes_tokenizer: Tokenizer) -> None:
-    engine = Ours(bytes_tokenizer)
-    order: list[str] = []
-    plain = engine.compile_schema
-    engine.compile_schema = lambda schema: order.append(schema) or plain(schema)  # type: ignore[method-assign, func-returns-value]
-    for in_use, calls in ((False, 1), (True, 2)):
-        order.clear()
-        measure(engine, lambda: engine.compile_schema("{}"), [("1", True)], in_use=in_use)
-        assert (len(order), order[-1]) == (calls, "{}")

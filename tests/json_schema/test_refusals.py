@@ -99,7 +99,7 @@ def test_lenient_leaves_out_what_depends_on_a_keyword_that_could_not_be_read() -
             {"enum": []},
             ("#", "enum"),
             "no value",
-            marks=pytest.mark.report("mlc-ai/xgrammar#639", "An empty `enum` is refused with its place."),
+            marks=pytest.mark.report("mlc-ai/xgrammar#639", "An empty `enum` is refused with its location."),
         ),
         pytest.param(
             {"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 1},

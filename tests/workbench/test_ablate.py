@@ -13,7 +13,7 @@ from scipy import stats
 
 import workbench as wb
 from workbench.comparing import ablating as module
-from workbench.comparing.ablating import ALL, MECHANISMS, METRICS, NONE, Ablation, Trial, ablating
+from workbench.comparing.ablating import ALL, MECHANISMS, METRICS, NONE, Ablation, Trial
 from workbench.comparing.factorial import contrasts
 from workbench.languages import Source
 from workbench.panels.ablate import AblatePanel, measured
@@ -168,10 +168,10 @@ def test_an_interruption_returns_what_was_measured(monkeypatch: pytest.MonkeyPat
 
 def test_a_model_writes_the_texts() -> None:
     pytest.importorskip("torch")
-    states: Iterator[Ablation] = ablating(
-        SCHEMA, ["yes", "no"], model="demo", mechanisms=("jit",), repeats=1, tokenizer=BYTES, max_tokens=40
-    )
-    seen = list(states)
+    seen: list[Ablation] = []
+    options: Any = {"model": "demo", "mechanisms": ("jit",), "repeats": 1, "tokenizer": BYTES, "max_tokens": 40}
+    result = wb.ablate(SCHEMA, ["yes", "no"], **options, progress=seen.append)
+    assert result is seen[-1]
     assert len(seen[-1].texts) == 2
     assert all(text.startswith(b"{") for text in seen[-1].texts)
     assert [one.steps for one in seen] == sorted(one.steps for one in seen)

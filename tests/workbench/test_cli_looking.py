@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from workbench.cli import app
+from workbench.cli import app, looking
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = str(ROOT / "experiments" / "demo_model" / "weights")
@@ -237,6 +237,19 @@ def test_mask_lists_what_is_refused() -> None:
     assert result.exit_code == 0
     assert ":a" in result.stdout
     assert data(run("mask", 'root ::= "abc"', "--refused", "--json"))["refused"]
+
+
+@pytest.mark.parametrize("command", [("mask",), ("explain", "--next", "b"), ("check",)])
+def test_no_picture_is_made_beside_json(command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn(*_given: object) -> None:
+        raise AssertionError("a picture was made")
+
+    for name in ("_place_line", "_check_picture"):
+        monkeypatch.setattr(looking, name, drawn)
+    words = [command[0], 'root ::= "abc"', *command[1:], "a"]
+    assert data(run(*words, "--json"))
+    with pytest.raises(AssertionError, match="a picture was made"):
+        raise CliRunner().invoke(app, [words[0], "-t", SMALL, *words[1:]]).exception or ValueError
 
 
 @pytest.mark.parametrize("command", [("mask",), ("explain", "--next", "y")])

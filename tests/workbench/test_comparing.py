@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ import pytest
 import workbench as wb
 from kernels_core import Grammar, Options, TokenizerInfo
 from tests.workbench.peers import FlippedEngine, TextlessEngine
+from workbench.comparing import sides
 from workbench.comparing.differences import Judge
 from workbench.comparing.sides import common_ids, peer_note
 from workbench.languages import Source
+from workbench.peers.catalogue import ENGINES
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
 WORDS = 'root ::= "call " name\nname ::= [a-z]+\n'
@@ -186,6 +189,18 @@ def test_an_engine_that_is_not_installed_is_named(tokenizer: Tokenizer, monkeypa
     found = wb.compare(WORDS, engines=["ours", "xgrammar"], tokenizer=tokenizer)
     assert [missing.name for missing in found.missing] == ["xgrammar"]
     assert "pip install" in str(found)
+
+
+def test_engines_that_may_take_minutes_are_asked_by_name_only(
+    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sides, "installed", lambda: list(ENGINES))
+    monkeypatch.setattr(sides, "make_engine", lambda _name, _tokenizer: SimpleNamespace(version="1"))
+    sides.opened.cache_clear()
+    asked = [label.partition(" ")[0] for label, _ in sides.open_engines(None, tokenizer)]
+    named = [label.partition(" ")[0] for label, _ in sides.open_engines(["glrmask"], tokenizer)]
+    sides.opened.cache_clear()
+    assert (asked, named) == (["ours", "xgrammar", "llguidance"], ["glrmask"])
 
 
 def test_displays_escape_and_fit(tokenizer: Tokenizer) -> None:

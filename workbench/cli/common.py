@@ -192,12 +192,12 @@ def say_json(value: object) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False, default=_plain))
 
 
-def say(data: object, shown: RenderableType) -> None:
-    """What a command has found: `data` where JSON was asked for, else `shown`."""
+def say(data: object, shown: RenderableType | Callable[[], RenderableType]) -> None:
+    """What a command has found: `data` where JSON was asked for, else `shown`, or what that makes."""
     if _AS_JSON.get():
         say_json(data)
     else:
-        output().print(shown)
+        output().print(shown() if callable(shown) else shown)
 
 
 def _plain(value: object) -> Any:
@@ -283,7 +283,7 @@ def open_tokenizer(name: str) -> Tokenizer:
 def open_session(
     where: str, language: str | None, tokenizer: str, *, start: str | None = None, as_generated: bool = False
 ) -> Session:
-    """A session at the beginning; mistakes in the source end the command with all their places.
+    """A session at the beginning; mistakes in the source end the command with all their locations.
 
     as_generated: the grammar is that of `generate` and the server, which leave a schema fewer spellings.
     """
@@ -298,7 +298,7 @@ def open_session(
 
 
 def open_checked(where: str, language: str | None, tokenizer: Tokenizer, *, start: str | None = None) -> Source:
-    """SOURCE, in which there are no mistakes; they end the command with all their places."""
+    """SOURCE, in which there are no mistakes; they end the command with all their locations."""
     source = open_source(where, language, start=start)
     if mistakes := source.check(tokenizer.info):
         lines = [f"{source.title} {source.name or 'source'} has {many(len(mistakes), 'mistake')}:"]

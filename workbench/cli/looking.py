@@ -64,12 +64,16 @@ def check(
             "warnings": [mistake_data(one) for one in warned],
             "texts": results,
         }
-        shown: list[RenderableType] = [_check_picture(result, why) for result, why in checked]
-        if not shown:
-            count = "" if session.document.is_json else f", {rules:,} rule{'s' * (rules != 1)}"
-            said = f"{session.document.title}{count} ({session.document.why})"
-            shown = [Text.assemble(("a grammar: ", "green"), said)]
-        say(data, Group(*shown, *(Text.assemble(("warning: ", "yellow"), str(one)) for one in warned)))
+
+        def picture() -> Group:
+            shown: list[RenderableType] = [_check_picture(result, why) for result, why in checked]
+            if not shown:
+                count = "" if session.document.is_json else f", {rules:,} rule{'s' * (rules != 1)}"
+                said = f"{session.document.title}{count} ({session.document.why})"
+                shown = [Text.assemble(("a grammar: ", "green"), said)]
+            return Group(*shown, *(Text.assemble(("warning: ", "yellow"), str(one)) for one in warned))
+
+        say(data, picture)
     if not all(result["ok"] for result in results):
         raise typer.Exit(DIFFERENT)
 
@@ -130,23 +134,27 @@ def mask(
         spelling, ahead, listed = _spelling(session, given.as_generated), about.next(), about.allowed_tokens(tokens)
         allowed = len(set(about.allowed_ids()).difference(session.tokenizer.info.stop_token_ids))
         found = _refused(session) if refused else None
-        end = ", and the text may end here" if session.is_completed else ""
-        shown: list[RenderableType] = [_place_line(session), *_legend(spelling)]
-        shown.append(f"{allowed:,} of {vocabulary:,} tokens allowed{end}")
-        shown += [Text(f"object {one.label}: {one.summary}") for one in about.members().objects[:1]]
-        if len(ahead):
-            said = "tokens: those that write such a continuation or begin one; a token may do several."
-            shown += [ahead.table(), *_legend(said)]
-        if not ahead.complete:
-            shown += _legend(f"The search was stopped after {ahead.seconds:g} s: there may be more.")
-        if listed:
-            said = f"the first {len(listed):,} allowed tokens, as id:token (␣ is a space, ⟨0x0A⟩ a byte)"
-            shown += [Text("  ".join(f"{c.token_id}:{c}" for c in listed)), *_legend(said)]
-        if found is not None:
-            said = "after reading: what of such a token can be read; cannot come: the byte behind it."
-            shown += [Text(str(found)), *_legend(said)]
-            if found.unsettled:
-                shown += _legend(f"{found.unsettled:,} tokens were not followed to the end within {PATIENCE:g} s.")
+
+        def picture() -> Group:
+            end = ", and the text may end here" if session.is_completed else ""
+            shown: list[RenderableType] = [_place_line(session), *_legend(spelling)]
+            shown.append(f"{allowed:,} of {vocabulary:,} tokens allowed{end}")
+            shown += [Text(f"object {one.label}: {one.summary}") for one in about.members().objects[:1]]
+            if len(ahead):
+                said = "tokens: those that write such a continuation or begin one; a token may do several."
+                shown += [ahead.table(), *_legend(said)]
+            if not ahead.complete:
+                shown += _legend(f"The search was stopped after {ahead.seconds:g} s: there may be more.")
+            if listed:
+                said = f"the first {len(listed):,} allowed tokens, as id:token (␣ is a space, ⟨0x0A⟩ a byte)"
+                shown += [Text("  ".join(f"{c.token_id}:{c}" for c in listed)), *_legend(said)]
+            if found is not None:
+                said = "after reading: what of such a token can be read; cannot come: the byte behind it."
+                shown += [Text(str(found)), *_legend(said)]
+                if found.unsettled:
+                    shown += _legend(f"{found.unsettled:,} tokens were not followed to the end within {PATIENCE:g} s.")
+            return Group(*shown)
+
         data = {
             "position": about.position,
             "spelling": spelling,
@@ -158,7 +166,7 @@ def mask(
             "tokens": [{"id": c.token_id, "token": str(c)} for c in listed],
             "refused": None if found is None else found.rows(),
         }
-        say(data, Group(*shown))
+        say(data, picture)
 
 
 def _refused(session: Session) -> Refusals:
@@ -201,11 +209,15 @@ def explain(
             "spelling": spelling,
             **_why_data(why),
         }
-        shown = f"token {token}, {glyph(reading.text)}" if token is not None else glyph(reading.text)
-        words = ("may come", "cannot come") if token is None else ("allowed", "refused")
-        verdict = (words[0], "green") if reading.ok else (words[1], "red")
-        told = Text.assemble((shown, "bold"), ": ", verdict, f"\n  {why.message}")
-        say(data, Group(_place_line(session), *_legend(spelling), told, _details(why)))
+
+        def picture() -> Group:
+            shown = f"token {token}, {glyph(reading.text)}" if token is not None else glyph(reading.text)
+            words = ("may come", "cannot come") if token is None else ("allowed", "refused")
+            verdict = (words[0], "green") if reading.ok else (words[1], "red")
+            told = Text.assemble((shown, "bold"), ": ", verdict, f"\n  {why.message}")
+            return Group(_place_line(session), *_legend(spelling), told, _details(why))
+
+        say(data, picture)
     raise typer.Exit(FINE if reading.ok else DIFFERENT)
 
 

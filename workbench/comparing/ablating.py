@@ -17,7 +17,8 @@ import gc
 import math
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -287,6 +288,9 @@ class Ablation(Table):
         return f"<Ablation of {', '.join(self.mechanisms)}: {self.headline}>"
 
 
+Progress = Callable[[Ablation], object]
+
+
 def _frame(effects: Iterable[Effect]) -> pd.DataFrame:
     import pandas as pd
 
@@ -329,6 +333,7 @@ def ablate(
     max_tokens: int = MAX_TOKENS,
     seed: int = 1,
     design: Design = "leave one out",
+    progress: Progress | None = None,
 ) -> Ablation:
     """What each of `mechanisms` (words of `MECHANISMS`) is worth on `grammar`: what describes an output, or a session.
     The engine has its default options, but for what is left out and for larger limits of time.
@@ -338,43 +343,10 @@ def ablate(
     model: what `load_model` takes, or a model, on a GPU where there is one; it writes a text for each prompt.  Without
     one `prompts` are the texts themselves.  tokenizer: whose tokens the masks are of; by default the session's,
     else the model's, else `tekken` with 131,072 of them.
+    progress: called with what is known before each text that is written, and before and after each trial; where it
+    returns True, that is all.  In a notebook and on a terminal a line tells, where it is None.
     An interruption (Ctrl+C, the stop button) returns what was measured until then.
     """
-    found: Ablation | None = None
-    with Line("measuring ...") as line:
-        try:
-            for found in ablating(
-                grammar,
-                prompts,
-                model=model,
-                mechanisms=mechanisms,
-                repeats=repeats,
-                tokenizer=tokenizer,
-                max_tokens=max_tokens,
-                seed=seed,
-                design=design,
-            ):
-                line.say(f"{found.steps} of {found.planned}: {found.doing}")
-        except KeyboardInterrupt:
-            if found is None or not found.trials:
-                raise
-    assert found is not None
-    return found
-
-
-def ablating(
-    grammar: object,
-    prompts: str | Sequence[str],
-    *,
-    model: str | LanguageModel | None = None,
-    mechanisms: Sequence[str] = FIRST,
-    repeats: int = 5,
-    tokenizer: object = None,
-    max_tokens: int = MAX_TOKENS,
-    seed: int = 1,
-    design: Design = "leave one out",
-) -> Iterator[Ablation]:
-    """`ablate` step by step: what is known before each text that is written, and before and after each trial."""
     unknown = [name for name in mechanisms if name not in MECHANISMS]
     if unknown or not mechanisms:
         said = f"no mechanism {unknown[0]!r}" if unknown else "ablate needs a mechanism to leave out"
@@ -396,7 +368,35 @@ def ablating(
         )
     found = Ablation(source, chosen, repeats, getattr(tokenizer, "name", ""), note=_note(model, seed), design=design)
     writes = len(asked) if model is not None else 0
-    found = replace(found, planned=writes + repeats * len(found.variants))
+    found = begun = replace(found, planned=writes + repeats * len(found.variants))
+    reporter: AbstractContextManager[Progress] = nullcontext(progress) if progress else _reporter()
+    with reporter as report:
+        try:
+            for found in _measured(begun, asked, model, tokenizer, max_tokens, seed):
+                if report(found):
+                    break
+        except KeyboardInterrupt:
+            if not found.trials:
+                raise
+    return found
+
+
+@contextmanager
+def _reporter() -> Iterator[Progress]:
+    """Where a person watches: a line that changes.  Elsewhere nothing."""
+    with Line("measuring ...") as line:
+        yield lambda found: line.say(f"{found.steps} of {found.planned}: {found.doing}")
+
+
+def _measured(
+    found: Ablation,
+    asked: Sequence[str],
+    model: str | LanguageModel | None,
+    tokenizer: object,
+    max_tokens: int,
+    seed: int,
+) -> Iterator[Ablation]:
+    """What is known step by step, from `found`, of which nothing was measured."""
     if model is None:
         found = replace(found, texts=tuple(text.encode() for text in asked))
     else:
@@ -408,7 +408,7 @@ def ablating(
             model = read_model(model, "auto", None)
         for number, prompt in enumerate(asked):
             yield replace(found, doing=f"the model writes: {clip(prompt, 40)}")
-            made = stream(model, prompt, source, max_tokens=max_tokens, seed=seed + number, record=False).run()
+            made = stream(model, prompt, found.source, max_tokens=max_tokens, seed=seed + number, record=False).run()
             found = replace(found, texts=(*found.texts, made.text_bytes), steps=found.steps + 1)
     if tokenizer is None:
         tokenizer = "tekken" if model is None else model.tokenizer
@@ -417,13 +417,13 @@ def ablating(
     tokens = [list(words.encode(text)) for text in found.texts]
     digest: int | None = None
     yield replace(found, doing="warming up")
-    _trial(source, words, _options(()), tokens, NONE, -1)  # what is loaded once belongs to no variant
-    for repeat in range(repeats):
+    _trial(found.source, words, _options(()), tokens, NONE, -1)  # what is loaded once belongs to no variant
+    for repeat in range(found.repeats):
         turn = repeat % len(found.variants)
         for without in (*found.variants[turn:], *found.variants[:turn]):
             left = "with everything" if without == NONE else f"without {without}"
-            yield replace(found, doing=f"repeat {repeat + 1} of {repeats}, {left}")
-            trial, masks = _trial(source, words, _options(found.left_out(without)), tokens, without, repeat)
+            yield replace(found, doing=f"repeat {repeat + 1} of {found.repeats}, {left}")
+            trial, masks = _trial(found.source, words, _options(found.left_out(without)), tokens, without, repeat)
             if not trial.refused and digest not in (None, masks):
                 raise RuntimeError(
                     f"masks without {without} are others: this is a mistake of the engine, please report it"

@@ -44,7 +44,7 @@ from workbench.comparing.sides import (
     schema_of,
 )
 from workbench.comparing.texts import mutate, schema_text, shrink
-from workbench.json_values import Json
+from workbench.json_values import BLANK_BYTES, Json
 from workbench.languages import Source
 from workbench.peers.base import NotRunError, RefusedError
 from workbench.progress import Line
@@ -83,10 +83,11 @@ def hunt(
     """Search for texts on which engines disagree, shrunk to a minimal text and token.
 
     grammar: whatever `compare` takes.  engines: as in `compare`, two or more; the first is what the others are
-    held against; by default ours and the peers that are installed.  The search ends after `seconds`, after `texts`
-    texts or with `limit` findings; Ctrl-C (the kernel's stop button) ends it, too, and keeps what was found.  `seed`:
-    equal seeds try equal texts in the same order.  spellings=False: leave out what is a matter of spelling or of the
-    order of members, because the engine that refuses takes the same JSON value as `json.dumps` writes it.
+    held against; by default ours, xgrammar and llguidance, as far as they are installed.  The search ends after
+    `seconds`, after `texts` texts or with `limit` findings; Ctrl-C (the kernel's stop button) ends it, too, and keeps
+    what was found.  `seed`: equal seeds try equal texts in the same order.  spellings=False: leave out what is a matter
+    of spelling or of the order of members, because the engine that refuses takes the same JSON value as `json.dumps`
+    writes it.
     progress: called a few times a second with the `Hunt` so far; in a notebook and on a terminal a line tells anyhow
     (pass `progress=lambda hunt: None` for silence).
 
@@ -475,7 +476,7 @@ def _sort_of_byte(byte: bytes) -> bytes:
     """Bytes that mostly fail for one reason are of one sort: white space, control characters, letters, digits."""
     if not byte:
         return b""
-    if byte in b" \t\n\r":
+    if byte in BLANK_BYTES:
         return b" "
     if byte >= b"\x80":
         return b"\x80"

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from workbench.json_values import Json
+from workbench.json_values import BLANKS, Json
 from workbench.languages.positions import JsonSyntaxError, read_value
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def leaves_within(text: str) -> Iterator[_Ended]:
 def leaves_of(text: str) -> list[_Ended]:
     """Pointer, value and the places of its characters, of each leaf of a JSON text that has ended."""
     found, end = _ended(text, 0)
-    if text[end:].strip(" \t\n\r"):
+    if text[end:].strip(BLANKS):
         raise JsonSyntaxError("there is more behind the value", text, end)
     return found
 

@@ -112,8 +112,8 @@ class Explorer:
 
     @property
     def value(self) -> Any:
-        """The text as the JSON value that it is; `ValueError` with the place where it is none, such as a text that was
-        cut."""
+        """The text as the JSON value that it is; `ValueError` with the location where it is none, such as a text that
+        was cut."""
         text = self.text
         try:
             return json.loads(text)

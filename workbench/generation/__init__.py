@@ -6,6 +6,7 @@
     generate(model, "weather in Lund", 'root ::= "yes" | "no"')
 
 Names are loaded on first use, because torch and transformers are heavy.
+How to use it: docs/concepts/generating.md.
 Code map, in reading order: `trace` (the records), `sampling` (the draw), `loading` and `model`
 (weights and cache), `loop` (one text, for people), `engine` (the loop, for one text or many), `row` (a text), `record`
 (what is written down of it), `cutting` (where tokens

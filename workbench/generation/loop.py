@@ -75,6 +75,7 @@ class TokenStream:
     ) -> None:
         if alternatives < 0:
             raise ValueError(f"alternatives must be 0 or more, not {alternatives!r}")
+        wishes = {"complete": complete, "healing": healing, "canonical": canonical}
         said = {name: value for name, value in sampling.items() if value is not None}
         drawn = replace(model.sampling, **said)
         self._model = model
@@ -96,10 +97,8 @@ class TokenStream:
             sampling=drawn,
             seed=seed,
             stop=stop,
-            complete=complete,
-            healing=healing,
-            canonical=canonical,
             observer=self._recorder,
+            **wishes,
         )
         self._healed = b"" if self._row.cutting is None else self._row.cutting.rest
         self._failed = False
@@ -112,9 +111,7 @@ class TokenStream:
             "seed": self._row.seed,
             "max_tokens": max_tokens,
             "stop": [stop] if isinstance(stop, str) else list(stop),
-            **({"complete": True} if complete else {}),
-            **({"healing": True} if healing else {}),
-            **({"canonical": True} if canonical else {}),
+            **{name: True for name, wished in wishes.items() if wished},
         }
 
     def run(self, on_step: Callable[[Step], object] | None = None) -> Generation:

@@ -30,7 +30,7 @@ class DraftError(MaskscopeError, ValueError):
 
 @dataclass(frozen=True)
 class Draft:
-    """What was typed and cannot be used.  `error` is the engine's, `mistakes` its places in the text (at least one);
+    """What was typed and cannot be used.  `error` is the engine's, `mistakes` its locations in the text (at least one);
     `in_use` is the source that the parser follows meanwhile, `offer` one that was probably meant."""
 
     source: Source

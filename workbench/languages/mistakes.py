@@ -84,7 +84,8 @@ def mistake_in(text: str, places: JsonText, pointer: str, message: str, cure: st
 
 
 def locate(text: str, error: Exception, *, moved: dict[str, str] | None = None) -> tuple[Mistake, ...]:
-    """The places in `text` that `error`, raised while it was read, speaks of: at least one, in the order of the text.
+    """The locations in `text` of which `error`, raised while it was read, speaks: at least one, in the order of the
+    text.
 
     moved: pointers of what was made of the source (a structural tag made of tools) to pointers in the source.
     """

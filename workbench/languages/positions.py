@@ -1,7 +1,7 @@
 """Where everything stands in a JSON text: each value and key by its JSON pointer, and a syntax error with its cure.
 
 Python's `json` forgets positions and names a malformed text in its own words ("Expecting ',' delimiter").  A person
-who edits a schema needs the opposite: the place of `#/properties/city/type`, and what to write instead of `'`.
+who edits a schema needs the opposite: the location of `#/properties/city/type`, and what to write instead of `'`.
 
 Accepted is exactly RFC 8259, so `NaN` is refused here.  Works without recursion, in one pass.
 
@@ -54,7 +54,7 @@ _CONTROL = {"\n": "a line break", "\t": "a tab", "\r": "a carriage return"}
 
 
 class JsonSyntaxError(GrammarSyntaxError):
-    """A text is no JSON.  `cure` says what to write instead; place and picture are those of `GrammarSyntaxError`.
+    """A text is no JSON.  `cure` says what to write instead; location and picture are those of `GrammarSyntaxError`.
 
     cut: the text ends inside a value, and more text could mend it.
     """

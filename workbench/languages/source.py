@@ -351,7 +351,7 @@ class Source:
             raise error from None
 
     def mistakes(self, error: Exception) -> tuple[Mistake, ...]:
-        """Where in the text `error`, raised by `grammar` or by compiling it, finds fault; at least one place."""
+        """Where in the text `error`, raised by `grammar` or by compiling it, finds fault; at least one location."""
         moved: dict[str, str] = {}
         if self.language == "tools":
             try:

@@ -192,7 +192,7 @@ def mcp_tools(value: Json) -> list[Json] | None:
 
 
 def _listed(tools: Json, base: str) -> Iterator[tuple[Json, str]]:
-    """Each tool with its place; Gemini's stand in lists of their own."""
+    """Each tool with its location; Gemini's stand in lists of their own."""
     if isinstance(tools, Mapping) and base == "#":
         tools, places = [tools], [base]
     elif isinstance(tools, list):
@@ -286,7 +286,7 @@ def _arguments_alone(tools: Sequence[object], request: Mapping[str, object]) -> 
 
 
 def _placed(reason: str, found: Sequence[_Found], base: str, value: Json) -> tuple[str, str]:
-    """The engine's message without its place, and the place as a pointer into the text."""
+    """The engine's message without its location, and that as a pointer into the text."""
     match = re.match(r"(tools|tool_choice)([\w.\[\]]*): (.*)", reason, re.S)
     if match is None:
         about_model = reason.startswith("there is no template") and isinstance(value, Mapping) and "model" in value

@@ -76,7 +76,7 @@ def unread_ends(source: Source) -> Iterator[Mistake]:
 
 
 def _told(source: Source, said: GrammarNote | SchemaProblem) -> Mistake:
-    """A warning of the engine at its place; at the beginning of a text that the engine did not read itself."""
+    """A warning of the engine at its location; at the beginning of a text that the engine did not read itself."""
     if isinstance(said, SchemaProblem):
         reason, pointer = f"`{said.keyword}`: {said.reason}; {said.lenient}", child(said.pointer, said.keyword)
     else:
@@ -101,7 +101,7 @@ def misspelt(source: Source) -> tuple[Mistake, ...]:
         return ()
     unknown = list(misspelt_in(value, is_schema=source.language == "json_schema"))
     if not unknown:
-        return ()  # most sources: nobody needs the places in the text
+        return ()  # most sources: nobody needs the locations
     try:
         places = source.json
     except JsonSyntaxError:

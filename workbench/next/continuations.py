@@ -19,7 +19,8 @@ from typing import Final
 
 from kernels_core import GrammarMatcher
 from kernels_core.errors import BudgetExceededError
-from workbench.next.kinds import BLANKS, Kind, kind_of, names_a_key
+from workbench.json_values import BLANK_BYTES
+from workbench.next.kinds import Kind, kind_of, names_a_key
 from workbench.next.probes import open_end, state_key
 from workbench.session.matching import possible_bytes
 
@@ -161,8 +162,8 @@ class _Explorer:
         for values, after in edges.small:
             chosen = _kept(values, only)
             if not quote:
-                blanks += bytes(value for value in chosen if value in BLANKS)
-                chosen = bytes(value for value in chosen if value not in BLANKS)
+                blanks += bytes(value for value in chosen if value in BLANK_BYTES)
+                chosen = bytes(value for value in chosen if value not in BLANK_BYTES)
             if state_key(after) in behind:
                 folded += chosen  # it leads back here: content of another kind
             elif len(chosen) > 1 and chosen.isdigit():
@@ -348,7 +349,7 @@ class _Explorer:
         looked = 0
         while queue and looked < BLANK_STATES:
             lead, at = queue.popleft()
-            for blank in sorted(set(possible_bytes(at)) & set(BLANKS), key=_blank_order):
+            for blank in sorted(set(possible_bytes(at)) & set(BLANK_BYTES), key=_blank_order):
                 self._spend(1)
                 after = at.fork()
                 after.accept_string(bytes((blank,)))
@@ -357,7 +358,7 @@ class _Explorer:
                 seen.add(state_key(after))
                 looked += 1
                 further = lead + bytes((blank,))
-                new = set(possible_bytes(after)) - set(live) - set(BLANKS)
+                new = set(possible_bytes(after)) - set(live) - set(BLANK_BYTES)
                 if new:
                     yield further, after
                 elif len(further) < BLANK_STATES and not _only_repeats(at, after):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from kernels_core import GrammarMatcher
+from workbench.json_values import BLANK_BYTES
 from workbench.session.matching import possible_bytes
 
-BLANKS: Final = b" \t\n\r"
 Kind = Literal[
     "key",
     "value",
@@ -84,7 +84,7 @@ def kind_of(unit: bytes, members: bytes, before: bytes, quote: bytes) -> Kind:
 
 
 def _content(members: bytes, before: bytes) -> Kind:
-    if not members.strip(BLANKS):
+    if not members.strip(BLANK_BYTES):
         return "space"
     if members.isdigit() or (not members.lower().strip(b"0123456789e.+-") and (before.isdigit() or before in b"+-.eE")):
         return "number"
@@ -111,7 +111,7 @@ def names_a_key(matcher: GrammarMatcher, quote: bytes) -> bool:
         live = possible_bytes(at)
         if b":" in live:
             return not any(value in live for value in b",}]")
-        blank = next((value for value in live if value in BLANKS), None)
+        blank = next((value for value in live if value in BLANK_BYTES), None)
         if blank is None:
             return False
         at.accept_string(bytes((blank,)))

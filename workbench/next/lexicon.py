@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from kernels_core import TokenizerInfo
 from kernels_core.compiled import trie_of
-from workbench.next.kinds import BLANKS
+from workbench.json_values import BLANK_BYTES
 
 Ids = npt.NDArray[np.int64]
 Run = tuple[int, int]
@@ -86,7 +86,7 @@ class Lexicon:
     def _leading(self) -> npt.NDArray[np.int64]:
         """With how many bytes of white space a token begins, by place."""
         begins = self._offsets[:-1]
-        ink = np.flatnonzero(~np.isin(self._bytes, np.frombuffer(BLANKS, dtype=np.uint8)))
+        ink = np.flatnonzero(~np.isin(self._bytes, np.frombuffer(BLANK_BYTES, dtype=np.uint8)))
         ink = np.append(ink, len(self._bytes))
         found: npt.NDArray[np.int64] = np.minimum(ink[np.searchsorted(ink, begins)] - begins, self.lengths)
         return found

@@ -19,8 +19,9 @@ from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.dispatch import may_switch
 from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import STOP_TOKEN, clip, glyph
+from workbench.json_values import BLANK_BYTES
 from workbench.next.continuations import Continuation, explore
-from workbench.next.kinds import BLANKS, GROUPS, Kind
+from workbench.next.kinds import GROUPS, Kind
 from workbench.next.lexicon import Run, Runs, lexicon, runs_of
 from workbench.provenance.prefix import shared_beginning
 from workbench.reports.record import Printed
@@ -302,9 +303,9 @@ def _chip(continuation: Continuation, runs: Runs, blanks: bool, tagged: bytes) -
         found += [words.between(stem, low, high) for low, high in byte_ranges(continuation.members)]
     else:
         found = words.along(continuation.text)
-    rest = continuation.text.lstrip(BLANKS)
+    rest = continuation.text.lstrip(BLANK_BYTES)
     if blanks and continuation.kind != "space":
-        heads = [rest + bytes((value,)) for value in continuation.members if rest or value not in BLANKS]
+        heads = [rest + bytes((value,)) for value in continuation.members if rest or value not in BLANK_BYTES]
         if heads or rest:
             begun = [rest[:length] for length in range(1, len(rest) + bool(heads))]
             found += words.indented(begun, heads or [rest])

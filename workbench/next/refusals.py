@@ -144,7 +144,7 @@ def refusals(context: Context, *, seconds: float = SECONDS) -> Refusals:
 
 
 def with_reasons(context: Context, found: Refusals, *, groups: int = 12, seconds: float = 0.6) -> Refusals:
-    """The same with the places of the source that forbid the largest `groups`, as far as `seconds` allow.
+    """The same with the locations in the source that forbid the largest `groups`, as far as `seconds` allow.
 
     A group's fatal bytes may be forbidden for several reasons; one byte that could begin a value is asked about.
     """

@@ -203,7 +203,7 @@ def why(context: Context, what: str | bytes | int, *, reasons: bool = True, lead
 
 
 def with_reasons(context: Context, found: Why) -> Why:
-    """The same with the places of the source that forbid it."""
+    """The same with the locations in the source that forbid it."""
     if found.reasons is not None:
         return found
     return replace(found, reasons=forbidding(context, found.reading.text))

@@ -12,7 +12,7 @@ from typing import Any, Final
 import traitlets as t
 
 from visualizers.live_base import LiveView, Traits, picked, synced
-from workbench.comparing.ablating import FIRST, MECHANISMS, METRICS, NONE, Ablation, ablating
+from workbench.comparing.ablating import FIRST, MECHANISMS, METRICS, NONE, Ablation, ablate
 from workbench.panels.base import Desk, Message, Panel
 from workbench.panels.screen import NAMES, load
 from workbench.screen.recording import model_word
@@ -146,14 +146,19 @@ class AblatePanel(Panel, name="ablate", title="Ablate", tab="first", rank=20, wi
 
         def work() -> None:
             model = load(writer) if writer else None
-            for self.result in ablating(
-                source, texts, model=model, mechanisms=chosen, repeats=repeats, tokenizer=words
-            ):
-                if self._stop.is_set():
-                    return
-                self.desk.do("select")
+            ablate(
+                source, texts, model=model, mechanisms=chosen, repeats=repeats, tokenizer=words, progress=self._follow
+            )
 
         self.begin(work, self._stop.set)
+
+    def _follow(self, found: Ablation) -> bool:
+        """Show what was measured so far; whether that is all."""
+        self.result = found
+        stopped = self._stop.is_set()
+        if not stopped:
+            self.desk.do("select")
+        return stopped
 
     def close(self) -> None:
         self._stop.set()

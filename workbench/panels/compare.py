@@ -27,7 +27,7 @@ OURS: Final = (
     ("ours:parser=pushdown", "ours, pushdown parser"),
     ("ours:parser=fsm", "ours, one finite automaton"),
     ("ours:lazy_lowering=false", "ours, all lowered at once"),
-    ("ours:cross_grammar_cache=false,warm_start=false", "ours, without the pool"),
+    ("ours:cross_grammar_cache=false,warm_start=false", "ours, without the cross-grammar cache"),
 )
 MAX_OTHER: Final = 1_000_000
 """Characters of another grammar."""

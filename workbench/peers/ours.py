@@ -41,7 +41,7 @@ class OurConstraint(Constraint):
 class Ours(Engine):
     """One `GrammarCompiler` for all inputs.
 
-    Its cross-grammar pool is shared, as it is in use; compiled grammars are not remembered, so that none is found
+    Its cross-grammar cache is shared, as it is in use; compiled grammars are not remembered, so that none is found
     finished, unless `remember` leaves the compiler's cache on, as it is by default.
     """
 

@@ -14,11 +14,10 @@ import html
 from dataclasses import dataclass
 
 from kernels_core.grammar.structural_tag.styles import STYLES, Style
+from workbench.languages.positions import behind_blanks
 from workbench.provenance.prefix import JsonPrefix, Level, Part, read_prefix, shared_beginning
 
 __all__ = ["STYLES", "ElementPrefix", "read_elements", "spelt_element"]
-
-_BLANKS = " \t\n\r"
 
 
 @dataclass(frozen=True)
@@ -62,9 +61,7 @@ class _Elements:
     def _element(self, at: int) -> int | ElementPrefix:
         """Read on in front of an element, or of the end of those around; the offset behind what was read."""
         style, text, top = self.style, self.text, self.levels[-1]
-        begin = at
-        while begin < len(text) and text[begin] in _BLANKS:
-            begin += 1
+        begin = behind_blanks(text, at)
         if len(self.levels) > 1:
             back = self._back(self.levels[-2])
             if text.startswith(back, begin):
@@ -91,8 +88,7 @@ class _Elements:
         at = place + len(first)
         others = next((middle[1:] for middle in style.middles.values() if middle[0].endswith(first)), ())
         for part in others:
-            while at < len(text) and text[at] in _BLANKS:
-                at += 1
+            at = behind_blanks(text, at)
             if not text.startswith(part, at):
                 return self._prefix("colon", at)
             at += len(part)
@@ -101,9 +97,7 @@ class _Elements:
     def _value(self, at: int) -> int | ElementPrefix:
         """Read on behind the markers in front of a value."""
         style, text, top = self.style, self.text, self.levels[-1]
-        begin = at
-        while begin < len(text) and text[begin] in _BLANKS:
-            begin += 1
+        begin = behind_blanks(text, at)
         if style.nested and begin < len(text):
             item = text.startswith(style.item, begin) and text.startswith((">", " type"), begin + len(style.item))
             if item or text.startswith(style.front, begin):

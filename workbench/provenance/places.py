@@ -18,7 +18,7 @@ come."""
 
 @dataclass(frozen=True, slots=True)
 class SourcePlace:
-    """One place in the source of a session.
+    """One location in the source of a session.
 
     `span` is a half-open character range of the source's text, None where it stands in another document; `pointer` a
     JSON pointer (`#/properties/city`) in sources that are JSON, `rule` a rule's name in grammars.  `label` says in a

@@ -16,13 +16,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import AnyStr, Literal, TypeVar
 
+from workbench.languages.positions import behind_blanks
+
 S = TypeVar("S", bytes, str, list[str], tuple[int, ...], tuple[bytes, ...])
 
 Part = Literal["value", "name", "colon", "after", "end"]
 """Where the text stops: at or in a value; at or in a member's name; between a name and its value; behind a value, in
 a container; behind the whole."""
 
-_BLANKS = re.compile(r"[ \t\n\r]*")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.S)
 _SCALAR = re.compile(r"[^\s,\]}\"{\[]+")
 _WORDS = ("true", "false", "null")
@@ -82,9 +83,7 @@ def read_prefix(text: str) -> JsonPrefix:
     levels: list[Level] = []
     at, wants = 0, "value"
     while True:
-        match = _BLANKS.match(text, at)
-        assert match is not None
-        at = match.end()
+        at = behind_blanks(text, at)
         if at == len(text):
             return JsonPrefix(text, tuple(levels), _part(wants, levels), at)
         letter = text[at]

@@ -37,7 +37,7 @@ _BY_ID: Final = re.compile(r"token_id:(\d+)\Z")
 
 
 class ReplayError(MaskscopeError, ValueError):
-    """A log that is not as its format says; the message begins with the place, a JSON pointer or a line."""
+    """A log that is not as its format says; the message begins with the location, a JSON pointer or a line."""
 
 
 @dataclass(frozen=True, slots=True)

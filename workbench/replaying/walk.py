@@ -63,7 +63,7 @@ def replay(
     Raises
     ------
     ReplayError
-        The log is not as its format says (with the place), has no log probabilities, or has no such choice.
+        The log is not as its format says (with the location), has no log probabilities, or has no such choice.
     GrammarError, TokenizerError
         The grammar or the tokenizer is at fault.
     """

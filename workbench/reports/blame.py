@@ -128,7 +128,7 @@ class Blame(Printed, Table):
             [f"{row['mass']:.3f}", *(html_escape(clip(row[name], width)) for name, width in widths.items())]
             for row in self.rows()[:SHOWN_ROWS]
         ]
-        heads = ("probability", "keyword", "place", "refused", "reason")
+        heads = ("probability", "keyword", "location", "refused", "reason")
         source = f'<pre style="line-height:1.35;margin:6px 0">{"".join(lines)}</pre>'
         return card(html_escape(repr(self)[1:-1]), (), source + table(heads, rows, align="rllll"))
 

@@ -119,7 +119,7 @@ def _of_generation(generation: Generation) -> Caches:
     origin = None if source is None else source.origin
     shared = None
     if source is not None and origin is not None:
-        # The grammars of the model's own compiler share a pool; another's grammar is shown with itself.
+        # The grammars of the model's own compiler share a cross-grammar cache; another's grammar is shown with itself.
         mine = any(compiled is origin.compiled for compiled in source.model.compiler.grammars)
         shared = sharing(source.model.compiler if mine else origin.compiled)
     note = f"{generation.model}, seed {generation.settings.get('seed')}; {versions()}"

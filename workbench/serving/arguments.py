@@ -17,9 +17,9 @@ from typing import Final
 from kernels_core import CompiledGrammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import MaskscopeError
 from kernels_core.grammar.structural_tag.styles import STYLES, Style
+from workbench.json_values import BLANKS
 from workbench.languages.positions import behind_blanks, no_number
 
-BLANKS: Final = " \t\n\r"
 _KINDS: Final[dict[type, str]] = {
     str: "string",
     bool: "boolean",

@@ -1,7 +1,7 @@
 """A request's body: its value, and where everything stands in it.
 
 Grammars and schemas are taken as the very text of the body, so numbers and the order of names are those that were sent,
-and every mistake has its place there.
+and every mistake has its location there.
 What its objects must be are models of pydantic; `checked` says to a client where one does not fit.
 Read on: `fields.py`, `forms.py` and the endpoints (the models), `constraint.py` (what becomes of the grammar).
 """
@@ -68,7 +68,7 @@ class Body:
         return text_at(self.text, pointer)
 
     def place(self, pointer: str, message: str, cure: str = "") -> Mistake:
-        """What is wrong with a value, at its place, or that of what is around it where it is missing."""
+        """What is wrong with a value, at its location, or that of what is around it where it is missing."""
         return mistake_in(self.text, self.json, pointer, message, cure)
 
     def wrong(
@@ -87,7 +87,7 @@ class Body:
         return RequestError(status, said, param=dotted(pointer), code=code, places=(place,), partial=partial)
 
     def mistaken(self, pointer: str, source: Source, error: MaskscopeError, code: str) -> RequestError:
-        """What is wrong with the grammar whose text stands at `pointer`, with all its places."""
+        """What is wrong with the grammar whose text stands at `pointer`, with all its locations."""
         places = [self.moved(pointer, source, mistake) for mistake in source.mistakes(error)]
         return self.refused(pointer, places, code)
 

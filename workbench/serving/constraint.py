@@ -1,6 +1,6 @@
 """From `response_format` and `tools` to the grammar of the answer, and to the reader of the calls in it.
 
-Whatever is wrong with a schema, a grammar or a tool answers 400 with its places.  Tools become the structural tag of
+Whatever is wrong with a schema, a grammar or a tool answers 400 with its locations.  Tools become the structural tag of
 the model family's own call format (`kernels_core/grammar/templates`), from which calls are read back (`calls.py`).
 Read on: `body.py` (places), `service.py` (who asks, on a thread).
 """
@@ -72,7 +72,7 @@ def check_tool_format(name: str) -> None:
 
 @dataclass
 class Maker:
-    """Makes the constraint of a request; `RequestError` with the places of what is wrong.
+    """Makes the constraint of a request; `RequestError` with the locations of what is wrong.
 
     alone: where one tool must be called and no other may be, the model was told to write its arguments and nothing
     around them.  (A model that was trained on calls writes a whole call into them.)
@@ -118,7 +118,7 @@ class Maker:
             return Constraint(self.format(), kind, self._form.pointer)
         if kind == "text" or self.must_call:
             return Constraint(self._compiled_tools(tools), "tools", "#/tools", tools.calls)
-        _ = self.format()  # by itself first, so that mistakes have their places
+        _ = self.format()  # by itself first, so that mistakes have their locations
         either = {"type": "or", "elements": [self._tools_with("required").calls.format, self.element()]}
         made = self.tag(either, self._form.field)
         return Constraint(made, f"tools or {kind}", self._form.pointer, tools.calls, calls_first=True)
@@ -315,7 +315,7 @@ def forced_tool(request: Asked) -> Mapping[str, object] | None:
     """The one tool that must be called, where no other may be; None where there is a choice."""
     try:
         allowed, mode = normalize_tool_choice(request.tools, request.tool_choice)
-    except GrammarError:  # which is told with its place where the grammar is made
+    except GrammarError:  # which is told with its location where the grammar is made
         return None
     if mode == "auto" or len(allowed) != 1:
         return None

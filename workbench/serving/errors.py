@@ -1,6 +1,6 @@
-"""What a client is told: an HTTP status and OpenAI's error object, with the places of what is wrong in the request.
+"""What a client is told: an HTTP status and OpenAI's error object, with the locations of what is wrong in the request.
 
-Read on: `body.py` (where places come from), `service.py`.
+Read on: `body.py` (where locations come from), `service.py`.
 """
 
 from __future__ import annotations

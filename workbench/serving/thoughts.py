@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from workbench.json_values import BLANKS
 from workbench.provenance.prefix import held_back
-from workbench.serving.arguments import BLANKS
 from workbench.serving.calls import Piece, Said, Thought
 
 

@@ -344,7 +344,7 @@ class Inspector(Here):
     def refusals(self, *, reasons: bool = False) -> Refusals:
         """The tokens that cannot come, by the byte at which they die and by what forbids it.
 
-        `reasons`: with the places of the source that forbid them, which are found by trying (half a second).
+        `reasons`: with the locations in the source that forbid them, which are found by trying (half a second).
         """
         from workbench.next.refusals import refusals, with_reasons
 

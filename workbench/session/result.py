@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final
 
 from kernels_core.errors import MaskscopeError
 from visualizers.glyphs import STOP_TOKEN, byte_class, clip, columns, glyph
+from workbench.json_values import BLANK_BYTES
 
 if TYPE_CHECKING:
     from kernels_core.inspect.snapshots import EarleyItem
 
-BLANKS: Final = b" \t\n\r"
 RANGES: Final = 6
 """A class of more ranges is told by what is missing, or by some of its characters."""
 _PRINTABLE: Final = bytes(range(0x20, 0x7F))
@@ -170,9 +170,9 @@ def describe_bytes(values: bytes) -> str:
 
 def content(members: bytes) -> str:
     r"""Bytes in words: `any character but " \`, `[0-9]`, `white space or " }`."""
-    blanks = [value for value in members if value in BLANKS]
+    blanks = [value for value in members if value in BLANK_BYTES]
     if len(blanks) > 2 and len(members) <= 64:
-        rest = bytes(value for value in members if value not in BLANKS)
+        rest = bytes(value for value in members if value not in BLANK_BYTES)
         return "white space" + (f" or {content(rest)}" if rest else "")
     if len(members) <= 6:
         return " ".join(glyph(bytes((value,))) for value in members)
@@ -180,7 +180,7 @@ def content(members: bytes) -> str:
     missing = [value for value in _PRINTABLE if value not in members]
     if len(missing) <= 12:
         but = " but " + " ".join(glyph(bytes((value,))) for value in missing) if missing else ""
-        printable = "" if any(value < 0x20 and value not in BLANKS for value in members) else "printable "
+        printable = "" if any(value < 0x20 and value not in BLANK_BYTES for value in members) else "printable "
         return f"any {printable}{'character' if high else 'ASCII character'}{but}"
     low = bytes(value for value in members if value < 0x80)
     ranges = byte_ranges(low)

@@ -81,7 +81,7 @@ def is_ebnf(text: str) -> bool:
 
 
 def compile_request(compiler: GrammarCompiler, kind: Kind, text: str, **layout: Any) -> CompiledGrammar:
-    """Compile what a request asks for; `ValueError` or `BudgetExceededError` say why it cannot be, with the place.
+    """Compile what a request asks for; `ValueError` or `BudgetExceededError` say why it cannot be, with the location.
 
     kind, text: "json": a schema as JSON text; "json_object": any object; "regex": matched as a whole; "grammar": EBNF,
         or Lark where no line begins a rule with `::=`; "choice": a JSON list of texts; "structural_tag": JSON text, of

@@ -109,7 +109,7 @@ class Grammar(XGRObject[EngineGrammar]):
         """Of a structural tag, or in the older form of tags and triggers.
 
         Tokens that are given by their text need a vocabulary: `GrammarCompiler.compile_structural_tag`.
-        Raises `InvalidJSONError` or `InvalidStructuralTagError`, which names the place.
+        Raises `InvalidJSONError` or `InvalidStructuralTagError`, which names the location.
         """
         with runtime_errors():
             tag = engine_tag(args, kwargs, "from_structural_tag")

@@ -1,6 +1,6 @@
 """What programs look for in XGrammar's messages about EBNF, regular expressions and schemas, by the engine's reason.
 
-Both stand in a message here: XGrammar's phrase behind the place, then the reason and the cure.  Messages about
+Both stand in a message here: XGrammar's phrase behind the location, then the reason and the cure.  Messages about
 Lark have the phrases in their reasons.
 
 Read on: `exception.py` (who asks), `tag_phrases.py` (structural tags).
@@ -87,7 +87,7 @@ _IN_EBNF = re.compile(r"\(column \d+ of the pattern\)")
 
 
 def head_of(language: str, line: int, column: int, offset: int, reason: str) -> str:
-    """How a message about a place begins; "" for languages that XGrammar does not have.
+    """How a message about a location begins; "" for languages that XGrammar does not have.
 
     `line` and `column` count from 1, `offset`, in characters of the whole text, from 0.
     """

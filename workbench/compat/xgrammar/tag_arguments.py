@@ -75,9 +75,9 @@ def _check_depth(tag: Mapping[str, object]) -> None:
 
 
 def _with_defaults(value: object, path: str, depth: int, made: dict[int, object]) -> object:
-    """A format with its schemas marked as strict, and so for all formats in it; `path` is its place.
+    """A format with its schemas marked as strict, and so for all formats in it; `path` is its location.
 
-    `made` has, by the identity of a part, what became of it: a part that stands in many places is one part behind, too.
+    `made` has, by the identity of a part, what became of it: one that stands there many times is one behind, too.
     """
     if depth > _DEEPEST or not isinstance(value, list | tuple | Mapping):
         return value

@@ -1,4 +1,4 @@
-"""What programs look for in XGrammar's messages about a malformed tag, worked out from the tag and the place.
+"""What programs look for in XGrammar's messages about a malformed tag, worked out from the tag and the location.
 
 XGrammar names the format and says what its key must be; the engine says where, and what stands there.  Both stand in a
 message here: `Tag format's begin field must be a string: #/format: the key 'begin' is missing`.
