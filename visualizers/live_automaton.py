@@ -259,9 +259,8 @@ class AutomatonView(LiveView[Frontier]):
                 notes.append(f"also at work: {some}")
             panels = [self._panel(panel) for panel in chosen.panels]
             if chosen.rules is not None:
-                rules = chosen.rules
-                names = {name: [rule, box_title(rule, self.written)] for name, rule in rules.nodes.items()}
-                panels.append({"dot": map_dot(rules, written=self.written), "names": names})
+                names = {name: [rule, box_title(rule, self.written)] for name, rule in chosen.rules.nodes.items()}
+                panels.append({"dot": map_dot(chosen.rules, written=self.written), "names": names})
             self._drawn[name] = {
                 "key": name,
                 "panels": panels,

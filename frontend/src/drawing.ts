@@ -15,8 +15,7 @@ export interface Panel {
   ways?: Record<string, number>; opened?: number[];
 }
 
-// EDGE: what Graphviz leaves around a frame.  BEYOND: how far a badge, which is SIGN wide with one sign, reaches beyond its
-// state; labels begin at 9.
+// EDGE: what Graphviz leaves around a frame.  BEYOND: how far badges, SIGN wide with one sign, reach beyond a state; labels begin at 9.
 const EDGE = 12, GUTTER = 12, ASPECT = 2, MOST_WIDE = 1300, KEPT = 400, RADIUS = 15, BEYOND = 5, SIGN = 14;
 const written = new Map<string, string>(); // graph -> SVG
 
