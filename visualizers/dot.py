@@ -87,7 +87,7 @@ def panel_dot(panel: Panel) -> str:
 
 def map_dot(rules: Graph, lit: Marks | None = None, written: Written = str) -> str:
     """The map of rules: a box for each, called as in the source, and an arrow to each that it calls."""
-    marks, body = _Lit(lit or Marks()), []
+    marks, body = _Lit(lit or Marks()), list[str]()
     for name, rule in rules.nodes.items():
         given = {"id": name, "class": f"rulenode{marks.of(name)}", "label": clip(written(rule), RULE_NAME), **BOX}
         body.append(line_dot(name, {**given, "tooltip": box_title(rule, written)}))

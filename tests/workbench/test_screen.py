@@ -249,17 +249,22 @@ def test_what_may_come_is_looked_for_where_somebody_sees_it() -> None:
 
 
 def test_the_bar_is_made_when_something_else_than_the_place_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
+    made: list[str] = []
+
+    def word() -> str:
+        made.append("demo")
+        return made[-1]
+
     with wb.explore() as explorer:
-        panel, view = screen_of(explorer), explorer.views["screen"]
-        monkeypatch.setattr("workbench.panels.screen.model_word", lambda: made.append("demo") or "demo")
+        panel, view = screen_of(explorer), explorer.desk.screen
+        monkeypatch.setattr("workbench.panels.screen.model_word", word)
         for to in ("first", "forward", "last", "back"):
             do(panel, "move", to=to)
         assert made == []
         do(panel, "open", name="no such entry")
-        assert "no such entry" in view.bar["message"]  # type: ignore[attr-defined]
+        assert "no such entry" in view.bar["message"]
         do(panel, "move", to="back")
-        assert view.bar["message"] == ""  # type: ignore[attr-defined]
+        assert view.bar["message"] == ""
         assert made == ["demo"] * 2
 
 
