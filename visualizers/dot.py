@@ -16,12 +16,11 @@ from typing import Final
 
 from graphviz.backend import dot_command
 
-from kernels_core.inspect.snapshots import Automaton, AutomatonState, RuleAutomaton
-from visualizers.fold import Folds
+from kernels_core.inspect.snapshots import AutomatonState, RuleAutomaton
 from visualizers.glyphs import DOT, clip, dot_quote
 from visualizers.labels import Label, full_text
 from visualizers.marks import Marks
-from visualizers.scene import Arrow, Graph, Panel, Scene, edge_id, else_text, whole_panel
+from visualizers.scene import Arrow, Graph, Panel, Scene, edge_id, else_text
 
 TIMEOUT: Final = 5.0
 ALL_SECONDS: Final = 60.0  # for all pictures of a page
@@ -37,6 +36,7 @@ MISSING: Final = "no `dot` program on PATH (Debian: apt-get install graphviz)"
 MAX_DOTS: Final = 8
 MAX_TIP: Final = 600
 TITLE: Final = 40
+RULE_NAME: Final = 24  # columns of a rule's name in the map of rules
 STANDS: Final = {".text": "the whole text", ".first": "where the text begins"}
 """Where a rule stands, by the end of its name: with `%ignore` the engine makes two more of one of Lark's."""
 Written = Callable[[str], str]
@@ -72,16 +72,10 @@ def drawn(graphs: Iterable[str]) -> dict[str, str]:
     return {graph: f"<svg{one.partition('<svg')[2]}</svg>" for graph, one in zip(some, found, strict=True)}
 
 
-def to_dot(automaton: Automaton) -> str:
-    """The whole folded automaton as DOT: a cluster for each rule."""
-    folds = Folds(automaton)
-    return scene_dot(Scene(tuple(whole_panel(folds, start) for start in folds.rules), True))
-
-
 def scene_dot(scene: Scene, lit: Marks | None = None, written: Written = str) -> str:
     """A picture as one graph, its rules below each other; `written` turns their names into those of the source."""
     if scene.rules is not None:
-        return map_dot(scene.rules, scene.names, lit)
+        return map_dot(scene.rules, lit, written)
     body = "".join(line for panel in scene.panels for line in _panel(panel, _Lit(lit or Marks()), written))
     return graph_dot(body, sum(panel.shown for panel in scene.panels))
 
@@ -91,13 +85,12 @@ def panel_dot(panel: Panel) -> str:
     return graph_dot("".join(_panel(panel, _Lit(Marks()), None)), panel.shown)
 
 
-def map_dot(rules: Graph, names: Mapping[str, str], lit: Marks | None = None) -> str:
-    """The map of rules: a box for each, and an arrow to each that it calls."""
-    marks = _Lit(lit or Marks())
-    body = [
-        line_dot(name, {"id": name, "class": f"rulenode{marks.of(name)}", "label": text, **BOX, "tooltip": names[name]})
-        for name, text in rules.nodes.items()
-    ]
+def map_dot(rules: Graph, lit: Marks | None = None, written: Written = str) -> str:
+    """The map of rules: a box for each, called as in the source, and an arrow to each that it calls."""
+    marks, body = _Lit(lit or Marks()), list[str]()
+    for name, rule in rules.nodes.items():
+        given = {"id": name, "class": f"rulenode{marks.of(name)}", "label": clip(written(rule), RULE_NAME), **BOX}
+        body.append(line_dot(name, {**given, "tooltip": box_title(rule, written)}))
     body += [line_dot(f"{arrow.source}->{arrow.target}", {"class": "call"}) for arrow in rules.arrows]
     return graph_dot("".join(body), len(rules.nodes))
 
@@ -263,6 +256,12 @@ def lengths_label(lengths: tuple[int, int] | None) -> str:
         return ""
     least, most = lengths
     return f"{most:,} characters" if least == most else f"{least:,} to {most:,} characters"
+
+
+def box_title(rule: str, written: Written) -> str:
+    """What the source calls a rule, and where it stands where the engine has several of that name."""
+    said = written(rule)
+    return f"{said} {STANDS.get(rule.removeprefix(said), '')}".rstrip()
 
 
 def rule_title(rule: RuleAutomaton, written: Written = str) -> tuple[str, str]:

@@ -20,7 +20,7 @@ import traitlets as t
 
 from kernels_core.inspect.snapshots import Automaton, AutomatonState, Frontier, RuleAutomaton
 from kernels_core.locks import new_reentrant_lock
-from visualizers.dot import DotError, arrow_data, drawn, map_dot, panel_dot, panel_title, rule_title
+from visualizers.dot import DotError, arrow_data, box_title, drawn, map_dot, panel_dot, panel_title, rule_title
 from visualizers.fold import FoldedEdge, Folds, Mode
 from visualizers.glyphs import clip, split_dot
 from visualizers.labels import full_text
@@ -259,7 +259,8 @@ class AutomatonView(LiveView[Frontier]):
                 notes.append(f"also at work: {some}")
             panels = [self._panel(panel) for panel in chosen.panels]
             if chosen.rules is not None:
-                panels.append({"dot": map_dot(chosen.rules, chosen.names), "names": dict(chosen.names)})
+                names = {name: [rule, box_title(rule, self.written)] for name, rule in chosen.rules.nodes.items()}
+                panels.append({"dot": map_dot(chosen.rules, written=self.written), "names": names})
             self._drawn[name] = {
                 "key": name,
                 "panels": panels,
@@ -312,7 +313,6 @@ class AutomatonView(LiveView[Frontier]):
             "rules": len(rules),
             "states": states,
             "waiting": len(self._automaton.waiting),
-            "names": [rule.rule for rule in rules[:2000]],
         }
 
     def choose(self, state: int | None, rule: str | None, waiting: str = "") -> None:

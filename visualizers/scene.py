@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from visualizers.fold import FoldedEdge, FoldedRule, Folds
@@ -27,7 +27,6 @@ NODES: Final = 60  # in one picture, if nothing was opened by hand
 RULE_NODES: Final = 26  # in one rule
 FAN: Final = 7  # ways on that are drawn of a state, unless it is opened
 FAN_IN: Final = 3
-RULE_NAME: Final = 24  # columns of a rule's name in the map of rules
 BEGUN: Final = 14  # columns of a class whose characters are not made to their ends
 LINES: Final = 6  # edges written on one arrow
 MAX_RULES: Final = 60  # rules in the map of rules
@@ -103,8 +102,7 @@ class Panel:
 class Scene:
     """The panels of a picture in order; `left_out` names rules at work that found no room.
 
-    Of an automaton that is asked for as a whole and too large for that, `rules` is drawn instead: who calls whom, with
-    the rules' `names` by element.
+    Of an automaton that is asked for as a whole and too large for that, `rules` is drawn instead: who calls whom.
     """
 
     panels: tuple[Panel, ...]
@@ -112,7 +110,6 @@ class Scene:
     left_out: tuple[str, ...] = ()
     note: str = ""
     rules: Graph | None = None
-    names: Mapping[str, str] = field(default_factory=dict)
 
 
 def edge_id(edge: FoldedEdge, number: int, folded: FoldedRule) -> str:
@@ -190,8 +187,7 @@ def _map(folds: Folds, request: Request) -> Scene:
     )
     states = folds.automaton.state_count()
     note = f"{some} and whom they call, for {states:,} states would be one blur: click on a rule to open it"
-    names = {name: folds.rules[int(name[1:])].rule for name in graph.nodes}
-    return Scene((), False, note=note, rules=graph, names=names)
+    return Scene((), False, note=note, rules=graph)
 
 
 def _own(request: Request) -> tuple[int, ...]:
@@ -262,11 +258,6 @@ def _panel(folds: Folds, number: int, seeds: Mapping[int, bool] | None, request:
         opened,
         len(graph.nodes),
     )
-
-
-def whole_panel(folds: Folds, number: int) -> Panel:
-    """All of one rule."""
-    return _panel(folds, number, None, Request())
 
 
 def _around(
@@ -370,5 +361,5 @@ def rules_graph(folds: Folds, near: Collection[int] = ()) -> Graph:
             queue.extend(callers[start] if near else ())
     shown = [start for start in folds.rules if start in drawn]
     arrows = tuple(Arrow(f"r{k}", f"r{other}", (), "call") for k in shown for other in called[k] if other in drawn)
-    nodes = {f"r{start}": clip(folds.rules[start].rule, RULE_NAME) for start in shown}
+    nodes = {f"r{start}": folds.rules[start].rule for start in shown}
     return Graph(nodes, arrows, f"r{folds.root}" if folds.root in drawn else None)

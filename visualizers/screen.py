@@ -26,12 +26,14 @@ TINTS: Final = {
 LEGEND: Final = ("agreed", "pushed", "overruled", "forced")
 HUES: Final = {"free": "138,148,160", "trigger": "180,105,14", "tag": "20,119,74"}
 BLOCKS: Final = "▁▂▃▄▅▆▇█"
+PLACE: Final = "place"
+"""What is below the text at first: the source, what may come next, and what the model wanted."""
 
 
 class ScreenView(LiveView[Mapping[str, Any]]):
     """`text`: the tokens and parts of the whole text; `here`: the place; `bar`: what can be chosen, and what was.
 
-    `pane` is what is below the text: "place", or the name of a panel; `hood` is whether all tabs are in sight.
+    `pane` is what is below the text: `PLACE`, or the name of a panel; `hood` is whether all tabs are in sight.
     """
 
     _module = "screen"
@@ -42,7 +44,7 @@ class ScreenView(LiveView[Mapping[str, Any]]):
     here = synced(t.Dict())
     bar = synced(t.Dict())
     hood = synced(t.Bool(False))
-    pane = synced(t.Unicode("place"))
+    pane = synced(t.Unicode(PLACE))
 
     def traits_of(self, snapshot: Mapping[str, Any]) -> Traits:
         return {name: dict(snapshot[name]) for name in ("text", "here", "bar") if name in snapshot}

@@ -37,7 +37,7 @@ class SourceView(LiveView[Traits]):
     None."""
 
     _module = "source"
-    _placed = ("places",)
+    _placed = ("places", "forbids")
     _needs = ("editor",)
 
     document = synced(t.Dict())

@@ -55,7 +55,7 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
   let trouble = "";
   const pictures = new Map(); // those already seen, by their keys, so that going back asks nobody
   const all = (selector) => [...stage.querySelectorAll(selector)];
-  const byId = (id) => stage.querySelector(`[id="${CSS.escape(id)}"]`);
+  const byId = (id) => shown?.svg.getElementById(id) ?? null;
   const stateOf = (id) => byId(`s${id}`) || stage.querySelector(`.plate[data-state="${Number(id)}"]`);
   const panelOf = (rule) => all(".panel").find((one) => one.dataset.rule === rule);
   const live = () => all(".state.active, .rulenode.active");
@@ -302,7 +302,7 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
     tip.hidden = true;
     if (!node) return;
     if (data.stub) return tell(data.stub.startsWith("close") ? "click to fold again" : "click to open");
-    if (data.title) return tell(offline() ? "rule" : "click to look at this rule alone", data.title);
+    if (data.title) return tell(offline() ? "rule" : "click to look at this rule alone", data.said);
     if (node.matches(".edge")) {
       const ends = `${data.from} → ${data.to}`.replace(/s(\d+)/g, "state $1").replace(/out\d+/, ""), text = data.full || node.textContent;
       return text && tell(node.matches(".call") ? `call, ${ends}; click to go in` : ends, text);

@@ -10,13 +10,13 @@ interface Arrow { from: string; to: string; full?: string; labels?: Label[] }
 export interface Panel {
   dot: string;
   svg?: string; // where `dot` has drawn it already
-  names?: Record<string, string>; // of the boxes in a map of rules
+  names?: Record<string, [string, string]>; // of the boxes in a map of rules: the engine's, and the source's
   rule?: number; name?: string; title?: [string, string, string]; arrows?: Arrow[];
   ways?: Record<string, number>; opened?: number[];
 }
 
-// EDGE: what Graphviz leaves around a frame.
-const EDGE = 12, GUTTER = 12, ASPECT = 2, MOST_WIDE = 1300, KEPT = 400, RADIUS = 15;
+// EDGE: what Graphviz leaves around a frame.  BEYOND: how far badges, SIGN wide with one sign, reach beyond a state; labels begin at 9.
+const EDGE = 12, GUTTER = 12, ASPECT = 2, MOST_WIDE = 1300, KEPT = 400, RADIUS = 15, BEYOND = 5, SIGN = 14;
 const written = new Map<string, string>(); // graph -> SVG
 
 // The SVG of a graph; quick where it was drawn before.
@@ -109,8 +109,11 @@ export function packed(sizes: [number, number][]): [[number, number][], [number,
 
 const BUTTON = { role: "button", tabindex: 0 };
 
-function map(graph: SVGElement, names: Record<string, string>) {
-  for (const node of graph.querySelectorAll<SVGElement>(".rulenode")) dress(node, { "data-title": names[node.id], ...BUTTON });
+function map(graph: SVGElement, names: Record<string, [string, string]>) {
+  for (const node of graph.querySelectorAll<SVGElement>(".rulenode")) {
+    const [name, said] = names[node.id]!;
+    dress(node, { "data-title": name, "data-said": said, ...BUTTON });
+  }
   return dress(graph, { class: "rules" });
 }
 
@@ -120,7 +123,7 @@ function decorate(graph: SVGElement, { rule, name, title, arrows = [], ways = {}
   const left = Math.min(...(frame.getAttribute("d") || "").match(/-?[\d.]+(?=,)/g)!.map(Number));
   dress(graph, { class: "panel", id: `rule${rule}`, "data-rule": name, "data-said": said });
   heading.replaceChildren();
-  dress(heading, { class: "title", "text-anchor": "start", x: left + 10, "data-title": name }, // what is written is narrower than what was measured
+  dress(heading, { class: "title", "text-anchor": "start", x: left + 10, "data-title": name, "data-said": said }, // what is written is narrower than what was measured
     said, repeat && svg("tspan", { class: "repeat", dx: 8 }, repeat), part && svg("tspan", { class: "part", dx: 8 }, part));
   cluster.replaceWith(dress(frame, { class: "frame" }), heading);
   for (const node of graph.querySelectorAll<SVGElement>(".edge")) {
@@ -143,16 +146,16 @@ function decorate(graph: SVGElement, { rule, name, title, arrows = [], ways = {}
     const id = node.id.slice(1), shape = node.querySelector("ellipse")!;
     node.dataset.state = id;
     const [x, y] = ["cx", "cy"].map((one) => Number(shape.getAttribute(one))) as [number, number];
-    if (ways[id]) graph.append(badge(`in${id}`, `+${ways[id]}`, x - RADIUS - 3, y - RADIUS + 1, "ways in that are not drawn"));
-    if (opened.includes(Number(id))) graph.append(badge(`close${id}`, "−", x + RADIUS + 1, y - RADIUS + 1, "fold again"));
+    if (ways[id]) graph.append(badge(`in${id}`, `+${ways[id]}`, x - RADIUS - BEYOND, y - RADIUS + 1, "ways in that are not drawn"));
+    if (opened.includes(Number(id))) graph.append(badge(`close${id}`, "−", x + RADIUS + BEYOND - SIGN, y - RADIUS + 1, "fold again"));
   }
   return graph;
 }
 
 const cells = (row: Cell[]) => row.map(([kind, text, rule]) => kind === "sign" ? text : svg("tspan", { class: kind, "data-call": rule || null }, text));
 
-function badge(name: string, text: string, x: number, y: number, tip: string) {
-  const width = 8 + 6 * text.length;
+function badge(name: string, text: string, left: number, y: number, tip: string) {
+  const width = SIGN - 6 + 6 * text.length;
   return svg("g", { class: "badge", "data-stub": name, ...BUTTON, "aria-label": `${text} ${tip}` },
-    svg("rect", { x: x - width / 2, y: y - 7, width, height: 13, rx: 6.5 }), svg("text", { x, y: y + 3 }, text));
+    svg("rect", { x: left, y: y - 7, width, height: 13, rx: 6.5 }), svg("text", { x: left + width / 2, y: y + 3 }, text));
 }

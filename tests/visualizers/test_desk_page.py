@@ -84,6 +84,27 @@ def test_a_place_seen_before_is_painted_before_the_kernel_answers(opened: Opened
     expect(opened.find("place")).to_contain_text("byte 6 ")
 
 
+def test_what_was_refused_elsewhere_is_not_lit_at_a_place_seen_before(page: Page) -> None:
+    session = Session({"properties": {"days": {"type": "integer", "maximum": 9}}}, "tekken")
+    session.read('{"days": 1')
+    desk = Dashboard(session)
+    opened = Opened(Bridge(page, desk.host), desk)
+    opened.find("screen").focus()
+    opened.page.keyboard.press("Home")
+    opened.at_byte(0)
+    opened.box.click()
+    opened.page.keyboard.press("Control+End")
+    opened.page.keyboard.type("2")
+    lit = opened.page.locator(".ms-lit-forbids")
+    expect(lit).to_have_text('"maximum": 9')
+    opened.find("screen").focus()
+    opened.bridge.mute = True
+    opened.page.keyboard.press("Home")
+    expect(opened.find("place")).to_contain_text("byte 0 ")
+    expect(lit).to_have_count(0)
+    desk.close()
+
+
 class TestUndo:
     """Undo and redo of the text."""
 

@@ -18,11 +18,11 @@ from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
 from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, AutomatonState, RuleAutomaton
 from tests.visualizers import fixtures
 from visualizers import dot
-from visualizers.dot import arrow_data, map_dot, panel_dot, repeat_label, rule_title, to_dot
+from visualizers.dot import arrow_data, map_dot, panel_dot, repeat_label, rule_title, scene_dot
 from visualizers.fold import Folds
 from visualizers.live import AutomatonView
 from visualizers.marks import Inside, marks
-from visualizers.scene import Request, Scene, rules_graph, scene
+from visualizers.scene import Graph, Request, Scene, rules_graph, scene
 from visualizers.svg import automaton_html, automaton_pdf, to_svg
 
 needs_dot = pytest.mark.usefixtures("dot")
@@ -132,15 +132,14 @@ class TestPanels:
         small, large = (panel_dot(_whole(fixtures.chain(1, n), "bytes").panels[0]) for n in (20, 200))
         assert "nslimit" not in small
         assert "nslimit" in large
-        assert "nslimit" in to_dot(fixtures.chain(30, 40))
-        assert "nslimit" not in to_dot(fixtures.chain(3, 20))
+        assert "nslimit" in scene_dot(_whole(fixtures.chain(9, 40), "bytes"))
+        assert "nslimit" not in scene_dot(_whole(fixtures.chain(3, 20)))
 
     @needs_dot
     def test_the_map_of_rules(self) -> None:
         folds = Folds(fixtures.automaton())
         graph = rules_graph(folds)
-        names = {name: folds.rules[int(name[1:])].rule for name in graph.nodes}
-        (read,) = _read(map_dot(graph, names))
+        (read,) = _read(map_dot(graph))
         assert {node["id"] for node in read["objects"]} == set(graph.nodes)
         assert len(read["edges"]) == len(graph.arrows)
 
@@ -180,7 +179,7 @@ class TestDot:
     """The DOT text of a whole automaton."""
 
     def test_ids_clusters_and_marks(self) -> None:
-        text = to_dot(fixtures.automaton())
+        text = scene_dot(_whole(fixtures.automaton()))
         for number in (0, 1, 2, 3, 6, 9, 13, 16):
             assert text.count(f'id="s{number}" ') == 1, number
         assert text.count("subgraph cluster_") == 5
@@ -196,8 +195,8 @@ class TestDot:
         state = AutomatonState(0, rule, True, False, (dots,))
         edge = AutomatonEdge(0, 0, "call", rule, (), rule)
         automaton = Automaton((RuleAutomaton(rule, 0, (state,), (edge,), None, None),), rule, "")
-        command = ["dot", "-Tplain"]
-        done = subprocess.run(command, input=to_dot(automaton).encode(), capture_output=True, timeout=20, check=True)
+        command, text = ["dot", "-Tplain"], scene_dot(_whole(automaton)).encode()
+        done = subprocess.run(command, input=text, capture_output=True, timeout=20, check=True)
         assert b"error" not in done.stderr
         assert done.stdout.decode().count("\nnode ") == 2
 
@@ -216,5 +215,12 @@ class TestDot:
         """With `%ignore` the engine makes three rules of one of Lark's."""
         rule = replace(fixtures.automaton().rules[0], repeat=None)
         names = ("start.text", "start.first", "start")
-        titles = [rule_title(replace(rule, rule=name), lambda name: name.partition(".")[0]) for name in names]
+
+        def written(name: str) -> str:
+            return name.partition(".")[0]
+
+        titles = [rule_title(replace(rule, rule=name), written) for name in names]
         assert titles == [("start", "the whole text"), ("start", "where the text begins"), ("start", "")]
+        dot = map_dot(Graph({f"r{number}": name for number, name in enumerate(names)}, ()), written=written)
+        assert dot.count('label="start"') == 3
+        assert [f'tooltip="{" ".join(title).rstrip()}"' in dot for title in titles] == [True] * 3

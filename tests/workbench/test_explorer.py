@@ -253,6 +253,7 @@ def test_a_step_sends_what_changed(explorer: Explorer, monkeypatch: pytest.Monke
 
 
 def test_moves_and_clicks(explorer: Explorer) -> None:
+    explorer.views["screen"].pane = "place"  # type: ignore[attr-defined]
     type_prefix(explorer, "[true,12]")
     assert send(explorer, kind="move", to="first")["where"] == "byte 0 · after step 0 of 5"
     assert send(explorer, kind="move", to="forward", by="byte")["where"].startswith("byte 1 ")
@@ -410,7 +411,7 @@ def test_saved_page_and_bad_suffix(explorer: Explorer, tmp_path: Path) -> None:
 
 
 def test_the_example_grammar_explores_the_default_vocabulary() -> None:
-    with explore(EXAMPLE_GRAMMAR).under_the_hood() as opened:
+    with explore(EXAMPLE_GRAMMAR) as opened:
         state = type_prefix(opened, 'call add(1, "two")')
         assert "may end here" in state["end"]
         assert opened.session.tokenizer.info.vocab_size == 131_072

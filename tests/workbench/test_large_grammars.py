@@ -112,10 +112,13 @@ def test_the_screen_goes_on_where_a_mask_is_over_the_budget(
         opened.session.step("a")
         opened.bring("mask", "next")
         opened.bring("tokens")
+        screen: Any = opened.views["screen"]
+        screen.pane = "place"  # where one sees what may come
         assert matcher.asked == 1
-        here = opened.views["screen"].here  # type: ignore[attr-defined]
+        here = screen.here
         assert here["where"].startswith("byte 1 ")
         assert here["end"].startswith("no mask within the budget: mask after 0 bytes: more than 1,000 milliseconds")
+        opened.bring("tokens")
         assert "screen" not in opened.desk.troubles
         assert "more than 1,000 milliseconds" in opened.desk.troubles["tokens"]
         for _ in range(2):

@@ -234,6 +234,40 @@ def test_without_a_source_the_first_entry_opens_at_its_beginning_and_plays() -> 
         assert source.forbids[0]["pointer"].endswith("/unit/enum")
 
 
+def test_what_may_come_is_looked_for_where_somebody_sees_it() -> None:
+    with wb.explore(SCHEMA, BYTES) as explorer:
+        view: Any = explorer.views["screen"]
+        explorer.bring("chart")
+        explorer.session.step('{"unit":')
+        assert (view.here["place"], view.here["next"], view.here["end"], view.here["more"]) == (1, (), "", "…")
+        assert "may not end yet" in explorer.static_html()
+        explorer.session.step('"')
+        assert view.here["next"] == ()
+        view.pane = "place"
+        assert any("celsius" in row["shown"] for row in view.here["next"])
+        assert "may not end yet" in view.here["end"]
+
+
+def test_the_bar_is_made_when_something_else_than_the_place_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def word() -> str:
+        made.append("demo")
+        return made[-1]
+
+    with wb.explore() as explorer:
+        panel, view = screen_of(explorer), explorer.desk.screen
+        monkeypatch.setattr("workbench.panels.screen.model_word", word)
+        for to in ("first", "forward", "last", "back"):
+            do(panel, "move", to=to)
+        assert made == []
+        do(panel, "open", name="no such entry")
+        assert "no such entry" in view.bar["message"]
+        do(panel, "move", to="back")
+        assert view.bar["message"] == ""
+        assert made == ["demo"] * 2
+
+
 def test_the_panels_are_under_the_hood() -> None:
     with wb.explore('root ::= "a"+', BYTES) as explorer:
         assert explorer.desk.in_sight() == {"screen", "kept", "source"}

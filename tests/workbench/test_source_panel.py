@@ -210,7 +210,7 @@ def test_a_source_with_a_mistake_says_on_the_screen_that_nothing_is_read_and_sho
     tokenizer: Tokenizer,
 ) -> None:
     text = '{"type": "object", "properties": {"age": {"type": "integr"}}, "requierd": ["age"]}'
-    with explore(Session.opened(text, tokenizer)).under_the_hood() as opened:
+    with explore(Session.opened(text, tokenizer)) as opened:
         source: Any = opened.views["source"]
         screen: Any = opened.views["screen"]
         assert [(one["pointer"], one.get("warning", False)) for one in source.mistakes] == [

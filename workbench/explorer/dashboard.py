@@ -19,7 +19,7 @@ from kernels_core.locks import new_reentrant_lock
 from visualizers.glyphs import box_text, parse
 from visualizers.host import Host
 from visualizers.live_base import LiveView, picked
-from visualizers.screen import ScreenView
+from visualizers.screen import PLACE, ScreenView
 from workbench.explorer.position_ids import Places
 from workbench.languages import Draft, Source
 from workbench.panels import panel_types
@@ -34,8 +34,6 @@ from workbench.session.result import Reading
 REFRESH_SECONDS = 1 / 15
 """While a generation runs the panels are drawn at most this often; the session itself follows every token."""
 
-PLACE: Final = "place"
-"""What is below the text at first: the source, what may come next, and what the model wanted."""
 SELECTION: Final[Selection] = {"token": None, "state": None, "rule": None, "pointer": None, "item": None}
 OF_THE_GRAMMAR: Final = ("state", "rule", "pointer")
 """What is chosen of the grammar, at one place of the text."""
@@ -223,6 +221,7 @@ class Dashboard:
     def update_all(self) -> None:
         """Bring the panels out of sight up to date too, for a picture of the whole."""
         with self.session.inspect.held(), self._drawing, self.host.hold_sync():
+            self._fresh.discard("screen")  # it leaves out what is not in sight
             self._update(set(self.panels), None)
 
     def _update(self, names: set[str], change: Change | None) -> None:
@@ -270,6 +269,7 @@ class Dashboard:
     def _arranged(self, _change: object) -> None:
         """A panel came into sight."""
         with self.session.inspect.held(), self._drawing, self.host.hold_sync():
+            self._fresh.discard("screen")
             self._update(self.in_sight(), "place")
 
     # -- the selection -----------------------------------------------------------------------------------------------

@@ -33,7 +33,6 @@ class AutomatonPanel(Panel, name="automaton", title="Automaton", rank=10):
         super().__init__(desk)
         self._way = WayOf(desk.session)
         self._choosing = False
-        self._told_of: tuple[object, int] | None = None
         self.view: AutomatonView = AutomatonView(
             desk.session.inspect.automaton(), partial(called, desk.session.document)
         )
@@ -42,10 +41,8 @@ class AutomatonPanel(Panel, name="automaton", title="Automaton", rank=10):
     def update(self, change: Change | None) -> None:
         automaton = self.session.inspect.automaton()
         self.view.automaton = automaton
-        told_of = (self.session.inspect.compiled, len(automaton.rules))
-        if told_of != self._told_of:
-            self._told_of = told_of
-            self.view.spelt_out = list(spelt_out(self.session.inspect, automaton))
+        made = (self.session.inspect.compiled, len(automaton.rules))
+        self.view.spelt_out = self.once("spelt out", made, lambda: list(spelt_out(self.session.inspect, automaton)))
         self.view.show(self.session.inspect.frontier(), self._way.travelled(automaton))
         self.view.places = self._places()
         self.chosen()

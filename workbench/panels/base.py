@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict, TypeVar, cast
 
 from visualizers.live_base import LiveView
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from workbench.session import Change, Session
     from workbench.session.result import Reading
 
+T = TypeVar("T")
 Tab = Literal["", "first", "hood"]
 TABS: tuple[Tab, ...] = ("", "first", "hood")
 """How one comes to a panel: it is always in sight (""), or has a tab below the text, or one of those under the hood."""
@@ -105,6 +106,7 @@ class Panel:
         self.actions: dict[str, Callable[[Message], object]] = {}
         self.message = ""  # what went wrong with what was asked for here
         self.thread: threading.Thread | None = None
+        self._made: dict[str, tuple[object, Any]] = {}  # by name: of what, and what was made of it
 
     @property
     def session(self) -> Session:
@@ -123,6 +125,12 @@ class Panel:
         what belongs to a parser state.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say how it is brought up to date")
+
+    def once(self, what: str, of: object, make: Callable[[], T]) -> T:
+        """`what` as `make` gives it: made again where `of`, what it is made of, is another than the last time."""
+        if what not in self._made or self._made[what][0] != of:
+            self._made[what] = of, make()
+        return cast(T, self._made[what][1])
 
     def chosen(self) -> None:
         """The selection changed while the panel is in sight.  Views that have the trait `selection` have it already."""

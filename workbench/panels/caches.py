@@ -20,8 +20,6 @@ class CachesPanel(Panel, name="caches", title="Caches", tab="first", rank=10, wi
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: CacheView = CacheView()
-        self._known: object = None  # what the sharing depends on
-        self._sharing: Sharing | None = None
 
     def update(self, change: Change | None) -> None:
         self.view.show(self._shot())
@@ -60,11 +58,9 @@ class CachesPanel(Panel, name="caches", title="Caches", tab="first", rank=10, wi
         document = self.session.document
         return tuple(document.tool_tag.names.values()) if document.language == "tools" else ()
 
-    def _shared(self) -> Sharing | None:
+    def _shared(self) -> Sharing:
         """Who shares what; asked again only after something was made or found."""
         compiler, pool = self.session.inspect.compiler, self.session.inspect.compiler.pool
         stats = self.session.inspect.cache_stats()
         state = (len(compiler.grammars), stats.masks, stats.token_sets, None if pool is None else pool.hits)
-        if self._known != state:
-            self._known, self._sharing = state, sharing(compiler)
-        return self._sharing
+        return self.once("sharing", state, lambda: sharing(compiler))

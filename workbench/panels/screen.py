@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from kernels_core.errors import MaskscopeError
 from kernels_core.locks import new_lock
 from visualizers.glyphs import clip, glyph
-from visualizers.screen import ScreenView
+from visualizers.screen import PLACE, ScreenView
 from workbench.languages import Source
 from workbench.languages.tools import tools_in
 from workbench.panels.base import Desk, Message, Panel
@@ -158,6 +158,18 @@ def _turns(prompt: str) -> tuple[str, ...]:
     return tuple(f"\n{name}:" for name in speakers if [name] != last)
 
 
+def _tool_choices(source: Source) -> dict[str, object]:
+    """Which calls may be chosen, [value, in words] each, and which is; nothing where the source has no tools."""
+    tools, said = tools_in(source.value) if source.language == "tools" else ([], {})
+    if not tools or said.get("tool_choice") is not None:  # the text says which calls it wants
+        return {}
+    names, chosen = [f"only {one['name']}" for one in tools], source.option("tool_choice")
+    return {
+        "tool_choices": [*TOOL_CHOICES.items(), *zip(names, names, strict=True)],
+        "tool_choice": chosen if isinstance(chosen, str) else f"only {chosen['function']['name']}",
+    }
+
+
 def _called(source: Source) -> str:
     """A source in a list: its name, else its language and how it begins."""
     return clip(f"{source.name or source.title}: {' '.join(source.text.split())}", 40)
@@ -180,10 +192,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         self._note = ""  # what was done in place of what was there
         self._untold = ""  # why the parts of the text have no names
         self._offer: Source | None = None  # what a paste may have meant that named no file
-        self._calls: tuple[object, dict[str, object]] = (None, {})  # a source of tools, and how its calls may be chosen
         self._memo: Memo | None = None
         self._parts: tuple[object, tuple[Part, ...]] = (None, ())
-        self._shown: object = None  # what the text was drawn from
         self._here: tuple[object, Here, tuple[SourcePlace, ...]] | None = None
         self._recent = opened_last()
         actions: dict[str, Callable[[Message], object]] = {
@@ -228,16 +238,18 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             refused = refused or b"?"
         parts = self._parts_now()
         key = (session.steps, len(tokens), id(self._recording), refused, parts, session.document, judged)
-        if key != self._shown:
-            self._shown = key
-            self.view.text = text_state(session, tokens, parts, refused, judged=judged).plain()
+        self.view.text = self.once(
+            "text", key, lambda: text_state(session, tokens, parts, refused, judged=judged).plain()
+        )
         asked, reading = not session.model.is_running, self.desk.reading
         where = (session.place, session.document, session.steps, len(tokens), self._recording, judged, reading)
-        if self._here is None or where != self._here[0] or not asked:
-            self._here = (where, *here_state(session, tokens, asked=asked, judged=judged, reading=reading))
+        ahead = change is None or self.view.pane == PLACE
+        if not asked or self._here is None or self._here[0] not in ((where, ahead), (where, True)):
+            found = here_state(session, tokens, asked=asked, judged=judged, reading=reading, ahead=ahead)
+            self._here = ((where, ahead), *found)
         _, here, self.desk.forbids = self._here
         self.view.here = asdict(here)
-        self.view.bar = self._bar()
+        self.view.bar = self.once("bar", self._told_of(), self._bar)
 
     def _tokens(self) -> tuple[Sequence[Token], bool]:
         """The run that wrote the text: the live one, the last, or the recorded one, whichever says more of it; and
@@ -300,6 +312,14 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             self._parts = key, parts_of(session)
         return self._parts[1]
 
+    def _told_of(self) -> tuple[object, ...]:
+        """What the bar tells of, which is not the place."""
+        session, desk, ran = self.session, self.desk, self._ran
+        run = session.model.current, session.trace, None if ran is None else ran.made
+        text = session.document, session.edits.draft, session.steps, session.tokenizer, desk.reading
+        chosen = self._entry, self._recording, self._model, self._settings, self._recent, self._plays, self._offer
+        return (*run, *text, *chosen, self._busy, self._note, self._untold, self.message or desk.trouble)
+
     def _bar(self) -> dict[str, Any]:
         session, trace, run = self.session, self.session.trace, self.session.model.current
         draft, look = session.edits.draft, ""
@@ -333,7 +353,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             "message": self.message or self.desk.trouble,
             "note": f"{draft.status} {self._note}" if draft is not None and self._note else self._note or self._untold,
             "offer": "" if self._offer is None else "read it as a regular expression",
-            **(self._tool_choices() if draft is None else {}),
+            **(self.once("calls", session.document, lambda: _tool_choices(session.document)) if draft is None else {}),
             "plays": self._plays,
             "edited": draft is not None,
             "outcome": None if (ended := self._outcome()) is None else asdict(ended),
@@ -349,21 +369,6 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         told, marks = _telling(source)
         named = "tools" if source.language == "tools" else "schema"
         return named if told and not any(mark in self._settings.prompt for mark in marks) else ""
-
-    def _tool_choices(self) -> dict[str, object]:
-        """Which calls may be chosen, [value, in words] each, and which is; nothing where the source has no tools."""
-        source = self.session.document
-        if self._calls[0] is not source:
-            self._calls = source, {}
-            tools, said = tools_in(source.value) if source.language == "tools" else ([], {})
-            if tools and said.get("tool_choice") is None:  # else the text says which calls it wants
-                names = [f"only {one['name']}" for one in tools]
-                chosen = source.option("tool_choice")
-                self._calls[1].update(
-                    tool_choices=[*TOOL_CHOICES.items(), *zip(names, names, strict=True)],
-                    tool_choice=chosen if isinstance(chosen, str) else f"only {chosen['function']['name']}",
-                )
-        return self._calls[1]
 
     def _outcome(self) -> Outcome | None:
         """How the run ended that wrote the text; None where it still writes, or somebody else wrote the text."""

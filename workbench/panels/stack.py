@@ -20,7 +20,6 @@ class StackPanel(Panel, name="stack", title="Call stack", rank=30):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: StackView = StackView()
-        self._crumbs: tuple[object, dict[str, Breadcrumbs]] = None, {}
 
     def update(self, change: Change | None) -> None:
         found = self.session.inspect.call_stack()
@@ -30,9 +29,7 @@ class StackPanel(Panel, name="stack", title="Call stack", rank=30):
     def _named(self, places: Sequence[str | None]) -> dict[str, Breadcrumbs]:
         """The names of places in the source; those of this source are kept."""
         source = self.session.document
-        if self._crumbs[0] is not source:
-            self._crumbs = source, {}
-        known = self._crumbs[1]
+        known: dict[str, Breadcrumbs] = self.once("crumbs", source, dict)
         for place in places:
             if place is not None and place not in known:
                 known[place] = breadcrumbs(source.value, place)

@@ -91,8 +91,8 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Here:
     """The place: how many tokens are read, the same and the bytes in words, what may come next, what the model wanted
-    and was refused, what is still required, how much more may come than `next` lists, and why what was typed here is
-    refused."""
+    and was refused, what is still required, how much more may come than `next` lists ("…": nobody has looked), and why
+    what was typed here is refused."""
 
     place: int
     where: str
@@ -239,24 +239,24 @@ def here_state(
     asked: bool = True,
     judged: bool = True,
     reading: Reading | None = None,
+    ahead: bool = True,
 ) -> tuple[Here, tuple[SourcePlace, ...]]:
     """The session's place, with what the model wanted there if `tokens` tell of it; and the places in the source that
     refuse the model's favourite.  `asked`: whether reasons are looked for, which takes time; `judged`: whether the
     source in use judged the run, else it is asked here what it says of the tokens that were likely; `reading`: the fate
-    of what was typed here."""
+    of what was typed here; `ahead`: whether it is told what may come, which takes time too."""
     index = session.index
     token = tokens[index] if not session.place.offset and index < len(tokens) else None
     if token is not None and matched(session.steps, tokens) < min(index, len(session.steps)):
         token = None
     forbids: tuple[SourcePlace, ...] = ()
     wanted: tuple[Row, ...] = ()
+    rows: tuple[Row, ...] = ()
     more = ""
     if token is not None and not judged:
         token = _judged(session, token)
     if token is not None and not token.given:
         rows = _likely(token)
-        if not rows:  # a model that was free thought of nothing that may come
-            rows, more = _outlook(session)
         refused = [option for option in token.options if not option.allowed][:2]
         blamed = [
             forbidding(session.inspect, option.data, budget_ms=FORBIDS_MS) if asked and option.data else ()
@@ -264,8 +264,8 @@ def here_state(
         ]
         forbids = blamed[0] if blamed else ()
         wanted = tuple(_refused(session, *both) for both in zip(refused, blamed, strict=True))
-    else:
-        rows, more = _outlook(session)
+    if not rows:  # nor did a model that was free think of anything that may come
+        rows, more = _outlook(session) if ahead else ((), "…")
     if asked and reading is not None and not reading.ok:
         forbids = forbidding(session.inspect, reading.text[reading.read :], budget_ms=FORBIDS_MS)
     if asked and token is not None and token.data and index == len(session.steps):
@@ -278,7 +278,8 @@ def here_state(
     steps = len(session.steps)
     where = f"byte {session.inspect.position:,} · after step {index:,} of {steps:,}"
     by_meaning = bool(rows) and rows[0].before is None
-    return Here(index, where, rows, wanted, _end(session, by_meaning=by_meaning), more, died, note), forbids
+    end = _end(session, by_meaning=by_meaning) if ahead else ""
+    return Here(index, where, rows, wanted, end, more, died, note), forbids
 
 
 def _judged(session: Session, token: Token) -> Token:
