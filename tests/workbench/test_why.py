@@ -203,6 +203,23 @@ def test_why_a_name_cannot_come(
 
 
 @pytest.mark.parametrize(
+    ("text", "tried"),
+    [
+        ("{", ' "a"'),
+        ('{"a": 1,', '"b"'),
+        ('{"a": 1, ', ' "b"'),
+        ('{"a": 1', ' , "b"'),
+        ('{"a": {', "\n"),
+    ],
+)
+def test_a_name_is_not_blamed_for_what_is_around_it(text: str, tried: str, tokenizer: Tokenizer) -> None:
+    session = Session({"type": "object"}, tokenizer, any_whitespace=False).seek(text)
+    found = why(session.inspect, tried)
+    assert not found.ok
+    assert "member" not in found.message
+
+
+@pytest.mark.parametrize(
     ("order", "tried", "keywords"),
     [
         ("declared", '"nmae"', ["additionalProperties"]),  # also where a required member would have to come first

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 CLOSE: Final = 0.6
 """How much alike (0 to 1, `difflib`) a name must be to be what was meant."""
 MOST: Final = 3
+_FORCED: Final = 64  # bytes that must follow, of which blanks matter
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ def naming(context: Context, tried: bytes, read: int, *, afresh: bool = False) -
         objects = open_objects(reader, (text + tried)[:begin], at)
         if objects:
             comma = content.prefix.part == "after" and not content.style and b"," not in tried[read:].split(b'"')[0]
+            if not comma and _may_come(objects[0], content, name, at):
+                return None  # what is around it may not, or how it is spelt
             lead, typed = tried[: max(0, begin - len(text))], text[begin:]
             return _judged(objects[0], content, name, ended, comma, lead, typed, probe(at))
     return None
@@ -72,6 +75,19 @@ def _matcher(context: Context, text: bytes, tried: bytes, begin: int, afresh: bo
         return None  # tokens without text stand in it
     at = GrammarMatcher(context.shadow().compiled)
     return at if at.accept_string(text[:begin]) else None
+
+
+def _may_come(found: OpenObject, content: Content, name: str, at: GrammarMatcher) -> bool:
+    """Whether a member of this name may come where `at` stands, in the layout and spelling that are asked for."""
+    forced = at.find_jump_forward_string(_FORCED).encode()
+    blanks = forced[: len(forced) - len(forced.lstrip())]
+    whole = content.spelt_name(name).encode()
+    return any(map(probe(at), (gap + whole for gap in (*_gaps(found, content), blanks))))
+
+
+def _gaps(found: OpenObject, content: Content) -> tuple[bytes, ...]:
+    """What may stand in front of a name."""
+    return (b"",) if found.now != "behind" or content.style else (b",", b", ")
 
 
 def _judged(
@@ -102,7 +118,7 @@ def _judged(
     suggestions = []
     for other in near:
         whole = content.spelt_name(other).encode()
-        for gap in (b"",) if found.now != "behind" or content.style else (b",", b", "):
+        for gap in _gaps(found, content):
             if (gap + whole).startswith(typed) and can_come(gap + whole):
                 suggestions.append(lead + (gap + whole)[len(typed) :])
                 break
