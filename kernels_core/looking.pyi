@@ -3,7 +3,7 @@ from typing import Any, NamedTuple
 from kernels_core.inspect.layout import StateTable
 from kernels_core.inspect.snapshots import Automaton, CacheStats, CostTable
 
-def ask(question: str, about: object, *more: object) -> Any: ...
+def ask(answer: str, about: object, *more: object) -> Any: ...
 
 class Step(NamedTuple):
     text: bytes

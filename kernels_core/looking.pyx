@@ -1,7 +1,6 @@
 """Looking at the engine: its classes name the questions, and `kernels_core.inspect` answers them.
 
-Inspection imports the engine, and the engine none of it: `inspect/answers.py`, which has a function for each question,
-is found by its name when the first is asked.
+Inspection imports the engine, and the engine none of it: what answers is found by its name when it is first asked.
 """
 
 from functools import cached_property
@@ -9,9 +8,10 @@ from importlib import import_module
 from typing import NamedTuple
 
 
-def ask(str question, about, *more):
-    """What `about`, a matcher or a compiled grammar, looks like."""
-    return getattr(import_module("kernels_core.inspect.answers"), question)(about, *more)
+def ask(str answer, about, *more):
+    """What `about`, a matcher or its automata, looks like; `answer` is a module of `kernels_core.inspect` and a name."""
+    module, name = answer.split(".")
+    return getattr(import_module(f"kernels_core.inspect.{module}"), name)(about, *more)
 
 
 class Step(NamedTuple):
@@ -32,16 +32,16 @@ class Inspected:
     @cached_property
     def state_table(self):
         """Automata by state id (`inspect.layout.StateTable`), as far as they are made; looking makes nothing."""
-        return ask("state_table", self)
+        return ask("layout.StateTable", self.machine.tables)
 
     def automaton(self):
         """The rule automata as far as they are made, to draw or to read; all of them after `complete()`."""
-        return ask("automaton", self)
+        return self.state_table.automaton
 
     def cost_estimates(self):
         """What each scannable state's token set is estimated to cost, and did cost where it was computed here."""
-        return ask("cost_estimates", self)
+        return ask("look.cost_estimates", self)
 
     def cache_stats(self):
         """What is interned and cached, and how often it was found."""
-        return ask("cache_stats", self)
+        return ask("look.cache_stats", self)

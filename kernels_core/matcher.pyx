@@ -244,15 +244,15 @@ cdef class GrammarMatcher(TextInTime):
         A `StepEvent` for every token and string taken, with the parser's operations at each byte, a `FillEvent` for every
         mask asked for.  Takes far longer than the engine alone, and nothing while nobody traces.
         """
-        return ask("trace", self)
+        return ask("trace.Tracing", self)
 
     def operations(self):
         """What the textbook parser did in the last step (`inspect.trace.Operations`)."""
-        return ask("operations", self)
+        return ask("trace.operations", self)
 
     def parser_events(self):
         """The parser's operations (`inspect.trace.ParserEvent`) for the whole text read, in order."""
-        return ask("parser_events", self)
+        return ask("trace.parser_events", self)
 
     cdef int _dead_end(self) except -1:
         raise DeadEndError(f"no token of the vocabulary can go on {self._place()}")
@@ -426,15 +426,15 @@ cdef class GrammarMatcher(TextInTime):
 
     def frontier(self):
         """The Earley items here, textbook style (`inspect.snapshots.Frontier`)."""
-        return ask("frontier", self)
+        return ask("look.frontier", self)
 
     def explain(self, what):
         """Why a token id or a text is accepted or refused here (`inspect.snapshots.Explanation`)."""
-        return ask("explain", self, what)
+        return ask("look.explain", self, what)
 
     def token_sets(self):
         """Accepted, rejected and uncertain tokens here (`inspect.snapshots.TokenSets`)."""
-        return ask("token_sets", self)
+        return ask("look.token_sets", self)
 
     def __repr__(self):
         state = "terminated" if self._terminated() else "may end" if self._last.set.completed else "unfinished"

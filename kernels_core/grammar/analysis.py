@@ -60,7 +60,7 @@ def call_graph(ir: GrammarIR) -> dict[str, tuple[str, ...]]:
 def _calls(rule: Rule) -> tuple[str, ...]:
     if isinstance(rule, DeferredRule):
         return ()
-    return tuple(dict.fromkeys(node.name for node in walk(rule.body) if isinstance(node, RuleRef)))
+    return tuple(dict.fromkeys([node.name for node in walk(rule.body) if isinstance(node, RuleRef)]))
 
 
 def reachable_rules(ir: GrammarIR) -> tuple[str, ...]:
@@ -193,7 +193,8 @@ def _derivable(
             below = children(node)
             if not below and not isinstance(node, RuleRef | Seq | Choice) and holds(node):
                 true_nodes.append(here)
-            stack.extend((child, here) for child in below)
+            for child in below:
+                stack.append((child, here))
     found: set[str] = set()
     for node_id in true_nodes:
         needed[node_id] = 0

@@ -20,7 +20,7 @@
 
 The first three work on regular rules, and on no rule that calls one with `max_tokens`, `distinct` or `item`.
 
-Read on: `ebnf.py` and `lark/lower.py` (how attributes are written), `regular/languages.py`.
+Read on: `ebnf.py` and `lark/lower.py` (how attributes are written), `regular/languages.pyx`.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ from .analysis import MAX_NESTING, members_are_last
 from .attributes import NOTES, Attribute, Note, shaped
 from .ir import GrammarIR, Never, Node, Rule, RuleRef, Span, walk
 from .lexer import Tokens
-from .macros import Call
-from .names import MACROS, undefined
+from .macros import MACROS, Call
+from .names import undefined
 from .rulebook import RuleBook
 
 _ATTRIBUTE = re.compile(
@@ -51,7 +51,6 @@ _ATTRIBUTE = re.compile(
 _ATTRIBUTES = ("lazy", "max_chars", *NOTES)
 _TOKEN_ID = re.compile(r"!?<\[(0|[1-9][0-9]{0,8})\]>")
 _TAKEN = Rule("taken", Never())
-_QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
 def parse_ebnf(source: str, root: str = "root", marks: Mapping[str, tuple[Note, ...]] = {}) -> GrammarIR:
@@ -220,7 +219,7 @@ class _Parser(Tokens):
             elif kind == "string":
                 group.items.append(self._string(i))
             elif kind == "set":
-                ranges = escapes.code_points(self.source, start, ends[i])
+                ranges = escapes.members(self.source, start, ends[i])
                 group.items.append(nodes.char_set(ranges, Span(start, ends[i])))
             elif kind == "|":
                 self._close_alternative(group, i, rule)
@@ -260,12 +259,14 @@ class _Parser(Tokens):
                 group, i = self._close_content(closed, group, outer, i, rule)
                 quantified = False
                 continue
-            elif kind in _QUANTIFIERS or kind == "count":
+            elif kind in escapes.QUANTIFIERS or kind == "count":
                 if not group.items:
                     self.fail("nothing to repeat here", start)
                 if quantified:
                     self.fail("two quantifiers in a row; use a group: (x?)*", start)
-                low, high = _QUANTIFIERS[kind] if kind != "count" else escapes.bounds(self.source, start, ends[i])
+                low, high = (
+                    escapes.QUANTIFIERS[kind] if kind != "count" else escapes.bounds(self.source, start, ends[i])
+                )
                 item = group.items[-1]
                 begin = item.span.start if item.span else start
                 group.items[-1] = nodes.repeat(item, low, high, Span(begin, ends[i]))
@@ -278,7 +279,7 @@ class _Parser(Tokens):
                 return nodes.choice(group.alternatives, Span(group.start, ends[i - 1])), i
             else:
                 self._unexpected(i)
-            quantified = kind in _QUANTIFIERS or kind == "count"
+            quantified = kind in escapes.QUANTIFIERS or kind == "count"
             i += 1
 
     def _close_alternative(self, group: _Group, i: int, rule: str) -> None:
@@ -343,7 +344,7 @@ class _Parser(Tokens):
             self.fail("this could be raw bytes or the rule b; put a blank after the b, or rename the rule", start)
         if self.kinds[i] == "bytes":
             return nodes.literal(self.string(i), Span(start, end))
-        return nodes.byte_set(escapes.byte_values(self.source, start + 1, end), Span(start, end))
+        return nodes.byte_set(escapes.members(self.source, start + 1, end, raw=True), Span(start, end))
 
     def _unexpected(self, i: int) -> NoReturn:
         start = self.starts[i]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from . import nodes
 from .attributes import named
-from .ir import GrammarIR, Node, RuleRef, Span, walk
+from .ir import GrammarIR, Node, RuleRef, Span
 from .rulebook import RuleBook
+from .tree import calls_nothing
 
 
 def embedded(ir: GrammarIR, book: RuleBook, hint: str, span: Span, *, shift: int | None = None) -> Node:
@@ -17,7 +18,7 @@ def embedded(ir: GrammarIR, book: RuleBook, hint: str, span: Span, *, shift: int
     Spans move by `shift`, or without it are dropped, as they belong to another text.
     """
     root = ir.rules[ir.root]
-    is_body = len(ir.rules) == 1 and not root.notes and not any(isinstance(node, RuleRef) for node in walk(root.body))
+    is_body = len(ir.rules) == 1 and not root.notes and calls_nothing(root.body)
     names = {} if is_body else {name: book.reserve(hint) for name in ir.rules}
 
     def moved(node: Node, below: list[Node]) -> Node:

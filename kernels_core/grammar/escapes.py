@@ -8,6 +8,7 @@ Read on: `ebnf.py` (who calls this).
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NoReturn
 
 from ..clock import look
@@ -36,6 +37,8 @@ _SIMPLE = {
 }
 _IN_CLASS = _SIMPLE | {character: ord(character) for character in "^$.*+()[]{}|-"}
 _SETS = {"d": charset.DIGIT, "w": charset.WORD, "s": charset.SPACE}
+
+QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 _HEX = re.compile(r"[0-9A-Fa-f]*")
 _COUNT = re.compile(r"\{\s*([0-9]*)\s*(,?)\s*(-1|[0-9]*)\s*\}")
@@ -80,17 +83,8 @@ def raw_bytes(source: str, start: int, end: int) -> bytes:
     return bytes(out)
 
 
-def code_points(source: str, start: int, end: int) -> charset.Ranges:
-    """The class `[...]` or `[^...]` at `start..end`, brackets included, as a set of code points."""
-    return _set(source, start, end, raw=False)
-
-
-def byte_values(source: str, start: int, end: int) -> charset.Ranges:
-    """The byte class whose `[...]` or `[^...]` stands at `start..end`, as a set of byte values."""
-    return _set(source, start, end, raw=True)
-
-
-def _set(source: str, start: int, end: int, *, raw: bool) -> charset.Ranges:
+def members(source: str, start: int, end: int, *, raw: bool = False) -> charset.Ranges:
+    """The class `[...]` or `[^...]` at `start..end`, brackets included, as a set of code points; `raw`: of bytes."""
     i, end = start + 1, end - 1
     negated = i < end and source[i] == "^"
     if negated:
@@ -183,19 +177,21 @@ def bounds(source: str, start: int, end: int) -> tuple[int, int | None]:
     match = _COUNT.fullmatch(source, start, end)
     if match is None:
         _fail("a count is written {n}, {n,}, {n,m} or {,m}", source, start)
-    low = _bound(source, match, 1) if match.group(1) else 0
+    low = bound(match, 1, _fail) if match.group(1) else 0
     if not match.group(2):
         return low, low
     if match.group(3) in ("", "-1"):
         return low, None
-    high = _bound(source, match, 3)
+    high = bound(match, 3, _fail)
     if high < low:
         _fail(f"the count runs backwards: {low} is more than {high}", source, match.start(1))
     return low, high
 
 
-def _bound(source: str, match: re.Match[str], group: int) -> int:
+def bound(match: re.Match[str], group: int, fail: Callable[[str, str, int], NoReturn]) -> int:
+    """The count that is written as a group of `match`; `fail` is told a reason, the text and the place if it is too
+    large."""
     digits = match.group(group).lstrip("0") or "0"
     if len(digits) > 10 or int(digits) > MAX_REPEAT:
-        _fail(f"a count may be at most {MAX_REPEAT:,}", source, match.start(group))
+        fail(f"a count may be at most {MAX_REPEAT:,}", match.string, match.start(group))
     return int(digits)

@@ -37,7 +37,7 @@ from .substring import substring_grammar
 _MAX_TOKEN = 2**31 - 1
 _IN_JSON = charset.complement(((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C)))
 # What the arguments of each macro are: those without a name, and those with one.
-_ARGUMENTS: dict[str, tuple[str, dict[str, str]]] = {
+MACROS: dict[str, tuple[str, dict[str, str]]] = {
     "TagDispatch": ('("tag", content)', {"loop_after_dispatch": "flag", "excludes": "texts", "stops": "texts"}),
     "TokenTagDispatch": ("(id, content)", {"loop_after_dispatch": "flag", "excludes": "ids"}),
     "Unordered": (
@@ -63,7 +63,7 @@ class Call:
         self.start = tokens.starts[i]
         self._tokens = tokens
         self._name = tokens.text(i)
-        self._form, self._known = _ARGUMENTS[self._name]
+        self._form, self._known = MACROS[self._name]
         self._given: list[tuple[Any, ...]] = []  # without a name: a value and its offset, or what stands in parentheses
         self._named: dict[str, Any] = {}
         self._parts: list[Any] = []  # what was read of the parentheses that are read

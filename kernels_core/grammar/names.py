@@ -8,7 +8,6 @@ from collections.abc import Collection
 
 # Boolean arguments of macros, which XGrammar reads as nothing else: no rule that is made here is called so.
 RESERVED = frozenset({"true", "false"})
-MACROS = frozenset({"ExcludeToken", "Regex", "Substring", "TagDispatch", "Token", "TokenTagDispatch", "Unordered"})
 
 _NAME = re.compile(r"(?![0-9]+\Z)[A-Za-z0-9_.\-]+")
 # Comparing names is quadratic in their length and only serves a message.

@@ -116,7 +116,7 @@ def check_judged(ir: GrammarIR, language: str) -> None:
     `GrammarError` where a rule that is judged may be empty, since an empty text is read nowhere and nobody is asked,
     and where it is an item, which the engine's own predicate judges.
     """
-    judged = [name for name, rule in ir.rules.items() if any(note == "judged" for note, _ in rule.notes)]
+    judged = [name for name, rule in ir.rules.items() if rule.notes and "judged" in dict(rule.notes)]
     empty = nullable_rules(ir) if judged else frozenset()
     for name in judged:
         rule = ir.rules[name]

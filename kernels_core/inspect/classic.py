@@ -10,6 +10,8 @@ Where rules limit their tokens (`earley/token_limits.pyx`), a column at the end 
 
 Reading on from a longer text extends the chart; going back keeps the common part.  Who asks for it gets the operations
 too, as `ParserEvent`s in the order in which they were done.
+
+Read on: `forest.py` (a chart that tells how its items came about).
 """
 
 from __future__ import annotations
@@ -70,16 +72,17 @@ class ChartItem(NamedTuple):
     counter: int
 
 
-def in_common(one: Sequence[Step], other: Sequence[Step]) -> int:
-    """How many steps two texts begin with alike."""
+def in_common(one: Sequence[object], other: Sequence[object]) -> int:
+    """How many steps, or bytes, two texts begin with alike."""
     different = (i for i, (left, right) in enumerate(zip(one, other, strict=False)) if left != right)
     return next(different, min(len(one), len(other)))
 
 
-class _Column:
+class Column:
     """One position's items in order of discovery, and who waits here for which rule.
 
-    `kept`: the items that may go on, where others have no token left; None: all.
+    `kept`: the items that may go on, where others have no token left; None: all.  `waiting`, by rule: the items with
+    their dots in front of a call of it, each with the item to go on with when it ends.
     """
 
     __slots__ = ("items", "kept", "waiting")
@@ -87,7 +90,7 @@ class _Column:
     def __init__(self) -> None:
         self.kept: set[ChartItem] | None = None
         self.items: dict[ChartItem, None] = {}
-        self.waiting: dict[int, list[ChartItem]] = {}  # rule -> items to go on with when it ends
+        self.waiting: dict[int, list[tuple[ChartItem, ChartItem]]] = {}
 
 
 class Chart:
@@ -101,27 +104,31 @@ class Chart:
     def __init__(
         self, table: StateTable, record: list[ParserEvent] | None = None, *, max_items: int | None = None
     ) -> None:
-        self._table = table
+        self.table = table
         self._max_items = max_items
         self._record = record  # where operations are written while one is under way, else None
-        self._steps: list[Step] = []
+        self.steps: list[Step] = []
         self._ends = [0]  # number of the column after each step
         # After each step, by rule: those that were predicted up to this column have spent their tokens and are dropped.
         self._dropped: list[dict[int, int]] = [{}]
-        first = _Column()
+        first = self._begun()
         self._columns = [first]
         self._size = 0
         self._left = MAX_OPERATIONS
         self._close(first, 0, [ChartItem(table.entered(0), 0, 0)])
         self._record = None
 
+    def _begun(self) -> Column:
+        """A column of the kind that this chart has."""
+        return Column()
+
     def seek(self, steps: Sequence[Step]) -> None:
         """Read on to `steps` or go back to them.  Each must be viable: the matcher has accepted it."""
-        shared = in_common(self._steps, steps)
+        shared = in_common(self.steps, steps)
         kept = self._ends[shared] + 1
         for column in self._columns[kept:]:
             self._size -= len(column.items)
-        del self._columns[kept:], self._ends[shared + 1 :], self._steps[shared:], self._dropped[shared + 1 :]
+        del self._columns[kept:], self._ends[shared + 1 :], self.steps[shared:], self._dropped[shared + 1 :]
         self._left = MAX_OPERATIONS
         for step in steps[shared:]:
             self._read(step)
@@ -136,16 +143,16 @@ class Chart:
 
     def repeat(self, record: list[ParserEvent]) -> None:
         """The operations of the last step, or those before the first byte, into `record`; the chart is as it was."""
-        if not self._steps:
-            Chart(self._table, record)
+        if not self.steps:
+            Chart(self.table, record)
             return
-        step = self._steps[-1]
-        self.seek(self._steps[:-1])
+        step = self.steps[-1]
+        self.seek(self.steps[:-1])
         self.read(step, record)
 
     def _read(self, step: Step) -> None:
         """Read a step byte by byte and, if it is a token, as a whole; both readings meet in its last column."""
-        table = self._table
+        table = self.table
         before = self._columns[-1]
         token = step.token
         whole = [
@@ -164,12 +171,12 @@ class Chart:
                 kernel += whole
                 for item in whole:
                     self._note("token", len(self._columns), item, str(token))
-            column = _Column()
+            column = self._begun()
             self._columns.append(column)
             self._close(column, len(self._columns) - 1, kernel)
-        self._steps.append(step)
+        self.steps.append(step)
         self._ends.append(len(self._columns) - 1)
-        self._dropped.append(self._settle() if self._table.limits_tokens else self._dropped[-1])
+        self._dropped.append(self._settle() if self.table.limits_tokens else self._dropped[-1])
 
     def _count(self, operations: int) -> None:
         """So many more; `BudgetExceededError` past `MAX_OPERATIONS`, and whatever else ends a request."""
@@ -182,8 +189,8 @@ class Chart:
 
     def _settle(self) -> dict[int, int]:
         """Drop what has spent its tokens at the end of a step, unless nothing else can go on or end."""
-        table, column = self._table, self._columns[-1]
-        begun = [begin for step, begin in zip(self._steps, self._ends, strict=False) if step.token is not None]
+        table, column = self.table, self._columns[-1]
+        begun = [begin for step, begin in zip(self.steps, self._ends, strict=False) if step.token is not None]
         spent = dict(self._dropped[-1])
         for rule in range(table.rule_count):
             most = table.rule(rule).max_tokens
@@ -199,15 +206,15 @@ class Chart:
 
     def _moves(self, item: ChartItem) -> bool:
         """Whether a byte or a token can move `item` on."""
-        row = self._table.row(item.state)
+        row = self.table.row(item.state)
         if not row.made:  # nothing is counted there, or the engine would have looked at the edges
             return row.reads_bytes or row.reads_tokens
-        counted = self._table.counted
+        counted = self.table.counted
         return bool(row.token_edges) or any(counted(target, item.counter) is not None for *_, target in row.byte_edges)
 
     def _alive(self, items: Iterable[ChartItem], spent: Mapping[int, int]) -> set[ChartItem]:
         """Those of `items` from which callers lead to the root, none of them in a rule that is `spent`."""
-        rule_of = self._table.rule_of
+        rule_of = self.table.rule_of
         above: dict[ChartItem, list[ChartItem]] = {}  # a caller -> those that it called
         found: set[ChartItem] = set()
         work = list(items)
@@ -216,12 +223,12 @@ class Chart:
         while work:
             self._count(2)
             item = work.pop()
-            rule = rule_of[item.state]
+            rule = rule_of(item.state)
             if item.origin <= spent.get(rule, -1):
                 continue
             if rule == 0 and item.origin == 0:
                 tops.append(item)
-            for caller in self._columns[item.origin].waiting.get(rule, ()):
+            for _, caller in self._columns[item.origin].waiting.get(rule, ()):
                 above.setdefault(caller, []).append(item)
                 if caller not in asked:
                     asked.add(caller)
@@ -233,7 +240,7 @@ class Chart:
                 tops += above.get(item, ())
         return found.intersection(items)
 
-    def _going_on(self, column: _Column) -> Iterable[ChartItem]:
+    def _going_on(self, column: Column) -> Iterable[ChartItem]:
         return column.items if column.kept is None else [item for item in column.items if item in column.kept]
 
     def goes_on(self, item: ChartItem, position: int) -> bool:
@@ -241,17 +248,14 @@ class Chart:
         kept = self._columns[position].kept
         return kept is None or item in kept
 
-    def not_dropped(self, items: Sequence[ChartItem]) -> Sequence[ChartItem]:
-        """Those of `items`, of any columns, that have tokens left, and whose callers have."""
+    def callers(self, rule: int, position: int) -> Sequence[tuple[ChartItem, ChartItem]]:
+        """Who called `rule` in a column: (the item with its dot in front of the call, the item behind it), of those
+        that have tokens left, and whose callers have."""
+        pairs = self._columns[position].waiting.get(rule, ())
         if not self._dropped[-1]:
-            return items
-        alive = self._alive(items, self._dropped[-1])
-        return [item for item in items if item in alive]
-
-    @property
-    def ends(self) -> Sequence[int]:
-        """The number of the column after each step; 0, before the first, comes first."""
-        return self._ends
+            return pairs
+        alive = self._alive([after for _, after in pairs], self._dropped[-1])
+        return [pair for pair in pairs if pair[1] in alive]
 
     def column(self, position: int) -> Sequence[ChartItem]:
         """All items of one column, in the order in which they were found."""
@@ -264,14 +268,17 @@ class Chart:
 
     def completed(self) -> bool:
         """Whether the text may end here."""
-        table = self._table
-        return any(
-            item.origin == 0
-            and table.rule_of[item.state] == 0
-            and table.accepting[item.state]
-            and table.may_end(item.state, item.counter)
-            for item in self._columns[-1].items
-        )
+        rule_of = self.table.rule_of
+        last = self._columns[-1].items
+        return any(item.origin == 0 and rule_of(item.state) == 0 and self.accepts(item) for item in last)
+
+    def accepts(self, item: ChartItem) -> bool:
+        """Whether the rule of `item` may end here, iterations counted."""
+        row = self.table.row(item.state)
+        if not row.accepting or not self.table.may_end(item.state, item.counter):
+            return False
+        bounds = self.table.rule(row.rule).repeat
+        return bounds is None or item.counter + 1 >= bounds[0]
 
     def completions(self) -> Iterator[tuple[str, int, int]]:
         """Every rule that ended, as (name, column where it began, column where it ended); counted iterations are no
@@ -279,27 +286,27 @@ class Chart:
 
         By where they ended; of those that ended together the one that began last comes first.
         """
-        table = self._table
+        table = self.table
         for position, column in enumerate(self._columns):
             ended = [
                 item
                 for item in column.items
-                if table.accepting[item.state] and table.repeat[table.rule_of[item.state]] is None
+                if table.rule(table.rule_of(item.state)).repeat is None and self.accepts(item)
             ]
             for item in sorted(ended, key=lambda item: -item.origin):
                 yield table.rule_name(item.state), item.origin, position
 
     def calling(self, name: str, begin: int) -> set[tuple[str, int]]:
         """The rules that called rule `name` at column `begin`, directly or not, each with the column where it began."""
-        table = self._table
+        table = self.table
         found: set[tuple[str, int]] = set()
         work = [(rule, begin) for rule in self._columns[begin].waiting if table.rule(rule).name == name]
         asked = set(work)
         while work:
             rule, origin = work.pop()
-            for caller in self._columns[origin].waiting.get(rule, ()):
+            for _, caller in self._columns[origin].waiting.get(rule, ()):
                 self._count(1)
-                above = (table.rule_of[caller.state], caller.origin)
+                above = (table.rule_of(caller.state), caller.origin)
                 if above not in asked:
                     asked.add(above)
                     work.append(above)
@@ -307,15 +314,12 @@ class Chart:
         return found
 
     def reading(self) -> list[ChartItem]:
-        """The items after the last byte that a byte or a whole token can move on."""
-        return [item for item in self._going_on(self._columns[-1]) if self._table.scannable(item.state)]
-
-    def callers(self, item: ChartItem) -> Sequence[ChartItem]:
-        """The items that wait for the rule of `item` to end."""
-        return self.not_dropped(self._columns[item.origin].waiting.get(self._table.rule_of[item.state], []))
+        """The items after the last byte that a byte or a whole token can move on; the innermost rule first."""
+        found = [item for item in self._going_on(self._columns[-1]) if self.table.scannable(item.state)]
+        return sorted(found, key=lambda item: -item.origin)
 
     def _scan(self, byte: int) -> list[ChartItem]:
-        read_from, counted = self._table.read_from, self._table.counted
+        read_from, counted = self.table.read_from, self.table.counted
         return [
             ChartItem(target, item.origin, counter)
             for item in self._going_on(self._columns[-1])
@@ -323,8 +327,8 @@ class Chart:
             if low <= byte <= high and (counter := counted(target, item.counter)) is not None
         ]
 
-    def _close(self, column: _Column, position: int, kernel: Iterable[ChartItem]) -> None:
-        table = self._table
+    def _close(self, column: Column, position: int, kernel: Iterable[ChartItem]) -> None:
+        table = self.table
         # First in, first out: what calls or reads stands before what comes of it, and the rules that one state calls
         # stay in the order of their calls.
         pending = deque(kernel)
@@ -346,7 +350,7 @@ class Chart:
                     pending.append(begun)
                     kind: Operation = "dispatch" if self._dispatches(item.state) else "predict"
                     self._note(kind, position, begun, table.rule_name(item.state))
-                waiting.append(ChartItem(target, item.origin, counter))
+                waiting.append((item, ChartItem(target, item.origin, counter)))
             rule = row.rule
             # A rule that ends where it began was stepped over by an ε-edge at its call.
             if row.accepting and item.origin < position and table.may_end(item.state, item.counter):
@@ -360,7 +364,7 @@ class Chart:
                         self._note("iteration", position, pending[-1], table.rule_name(item.state))
                     if iterations < minimum:
                         continue
-                resumed = self.not_dropped(self._columns[item.origin].waiting.get(rule, ()))
+                resumed = [after for _, after in self.callers(rule, item.origin)]
                 pending += resumed
                 self._count(len(resumed))
                 if self._record is not None:
@@ -374,14 +378,14 @@ class Chart:
         """Whether `state` is one of free text with tags: what it calls is what a tag leads to."""
         if self._record is None:
             return False
-        return any(f"{DOT} {FREE_TEXT}" in dot for dot in self._table.dots(state))
+        return any(f"{DOT} {FREE_TEXT}" in dot for dot in self.table.dots(state))
 
     def _note(self, kind: Operation, position: int, item: ChartItem, cause: str) -> None:
         if self._record is not None:
             self._record.append(ParserEvent(kind, position, self._picture(item), cause))
 
     def _picture(self, item: ChartItem) -> EarleyItem:
-        table = self._table
+        table = self.table
         seen, missing = table.members(item.state, item.counter) or (None, ())
         return EarleyItem(
             rule=table.rule_name(item.state),
@@ -390,8 +394,8 @@ class Chart:
             counter=item.counter,
             state=item.state,
             scannable=table.scannable(item.state),
-            accepting=table.accepting[item.state] and table.may_end(item.state, item.counter),
-            span=table.span(table.rule_of[item.state]),
+            accepting=table.row(item.state).accepting and table.may_end(item.state, item.counter),
+            span=table.span(table.rule_of(item.state)),
             source_rules=table.source_rules(item.state),
             characters=table.characters(item.state, item.counter),
             seen=seen,

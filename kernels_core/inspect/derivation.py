@@ -23,7 +23,7 @@ from kernels_core.inspect.classic import ChartItem
 from kernels_core.inspect.forest import Forest, engine, written
 from kernels_core.inspect.forest import readings as count_readings
 from kernels_core.inspect.snapshots import EarleyItem, Table
-from kernels_core.inspect.stacks import Level, Stacks, find_stacks, kernel, reading
+from kernels_core.inspect.stacks import Level, Stacks, find_stacks, kernel, shortest_stack
 from kernels_core.inspect.trees import MAX_TREE_NODES, Builder, TreeNode
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def call_stack(matcher: GrammarMatcher, *, limit: int = MAX_STACKS) -> CallStack
         forest.seek(matcher.steps())
         begun = kernel(forest)
         tips = [item for item in begun if forest.table.scannable(item.state)]
-        tips += [item for item in reading(forest) if item not in begun]
+        tips += [item for item in forest.reading() if item not in begun]
         tips = tips or begun or _ended(forest)
         return _merged(forest, find_stacks(forest, tips, limit), matcher.position)
 
@@ -159,7 +159,7 @@ def _merged(forest: Forest, stacks: Stacks, position: int) -> CallStack:
                 levels.append(_level(forest, stack[depth], end, (parent, len(numbers), omitted), named))
             numbers.append(known[path])
             if depth + 1 < len(stack):
-                below = forest.name(forest.table.rule_of[stack[depth + 1][0].item.state])
+                below = forest.name(forest.table.rule_of(stack[depth + 1][0].item.state))
                 called.setdefault(known[path], []).append(below)
         listed.append(tuple(numbers))
     for number, rules in called.items():
@@ -173,10 +173,10 @@ def _as_rules(forest: Forest, stack: tuple[Level, ...]) -> tuple[tuple[Level, in
     table = forest.table
     found: list[tuple[Level, int]] = []
     for level in stack:
-        rule = table.rule_of[level.item.state]
-        if found and table.repeat[rule] is not None:
+        rule = table.rule_of(level.item.state)
+        if found and table.rule(rule).repeat is not None:
             above, begin = found[-1]
-            if forest.name(table.rule_of[above.item.state]) == forest.name(rule):
+            if forest.name(table.rule_of(above.item.state)) == forest.name(rule):
                 found[-1] = level, begin
                 continue
         found.append((level, level.item.origin))
@@ -195,7 +195,7 @@ def _level(forest: Forest, at: tuple[Level, int], end: int, place: tuple[int, in
     return StackLevel(
         parent,
         depth,
-        forest.name(table.rule_of[item.state]),
+        forest.name(table.rule_of(item.state)),
         found.group(1).decode(errors="replace") if found else "",
         "   ".join(table.dots(item.state)[:_MAX_DOTS]),
         begin,
@@ -203,7 +203,7 @@ def _level(forest: Forest, at: tuple[Level, int], end: int, place: tuple[int, in
         column == forest.last and forest.last > 0,
         level.column == forest.last and table.scannable(item.state),
         omitted,
-        table.span(table.rule_of[item.state]),
+        table.span(table.rule_of(item.state)),
     )
 
 
@@ -352,9 +352,9 @@ def chain(matcher: GrammarMatcher, item: EarleyItem) -> Chain:
     with forest.lock:
         forest.seek(matcher.steps())
         wanted = ChartItem(item.state, item.origin, item.counter)
-        if wanted not in forest.items(forest.last):
+        if wanted not in forest.column(forest.last):
             raise ValueError(f"no such item after {matcher.position} bytes: {item}")
-        levels = _shortest(forest, Level(wanted, forest.last))
+        levels = shortest_stack(forest, Level(wanted, forest.last))
         steps: list[ChainStep] = []
         for above, level in zip([None, *levels], levels, strict=False):
             steps += _operations(forest, above, level)
@@ -375,46 +375,22 @@ def ways(matcher: GrammarMatcher, items: Sequence[EarleyItem]) -> tuple[int, ...
     forest = engine(matcher.compiled)
     with forest.lock:
         forest.seek(matcher.steps())
-        here = set(forest.items(forest.last))
+        here = set(forest.column(forest.last))
         wanted = (ChartItem(item.state, item.origin, item.counter) for item in items)
         return tuple(forest.ways(item, forest.last) if item in here else 1 for item in wanted)
-
-
-def _shortest(forest: Forest, level: Level) -> list[Level]:
-    """The shortest stack that ends in `level`, from the root on: breadth first through the callers."""
-    rule_of = forest.table.rule_of
-    came: dict[Level, Level | None] = {level: None}
-    seen = {(rule_of[level.item.state], level.item.origin)}
-    queue = [level]
-    for at in queue:
-        node = rule_of[at.item.state], at.item.origin
-        if node == (0, 0):
-            found, back = [], came.get(at)
-            found.append(at)
-            while back is not None:
-                found.append(back)
-                back = came[back]
-            return found
-        for before, _ in forest.callers(*node):
-            after = rule_of[before.state], before.origin
-            if after not in seen:
-                seen.add(after)
-                came[Level(before, node[1])] = at
-                queue.append(Level(before, node[1]))
-    return [level]
 
 
 def _operations(forest: Forest, above: Level | None, level: Level) -> list[ChainStep]:
     """The operations from the prediction of a level's rule to its item."""
     table, offset = forest.table, forest.offset
-    rule = table.rule_of[level.item.state]
+    rule = table.rule_of(level.item.state)
     name, origin = table.rule_name(level.item.state), level.item.origin
 
     def step(kind: ChainKind, begin: int, end: int, item: ChartItem, cause: str, others: int) -> ChainStep:
         dot = "   ".join(table.dots(item.state)[:_MAX_DOTS])
         return ChainStep(kind, offset[begin], offset[end], name, dot, item.state, cause, others)
 
-    start = ChartItem(table.start[rule], origin, 0)
+    start = ChartItem(table.start(rule), origin, 0)
     callers = len(forest.callers(rule, origin))
     if above is None:
         steps = [step("start", origin, origin, start, "", 0)]

@@ -16,16 +16,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
-from weakref import WeakKeyDictionary
 
 from kernels_core.display import Displayed
 from kernels_core.grammar.components import strong_components
 from kernels_core.grammar.ir import Choice, DeferredRule, Node, RuleRef, Seq, TagDispatch, children, walk
 from kernels_core.grammar.ir import Literal as Text
-from kernels_core.inspect.classic import ChartItem, in_common
+from kernels_core.inspect.classic import ChartItem
 from kernels_core.inspect.forest import Forest, Link, written
 from kernels_core.inspect.snapshots import Table
-from kernels_core.inspect.stacks import Level, find_stacks, kernel, reading
+from kernels_core.inspect.stacks import Level, find_stacks, kernel
 from kernels_core.inspect.watch import Pattern, PatternKind, TrieNode, TriggerAutomaton, Watch
 
 if TYPE_CHECKING:
@@ -148,10 +147,10 @@ def modes(matcher: GrammarMatcher) -> Modes:
     forest = written(matcher.compiled)
     with forest.lock:
         forest.seek(matcher.steps())
-        reader = _READERS.get(forest)
-        if reader is None:
-            reader = _READERS[forest] = _Reader(forest)
-        return reader.modes(matcher.position)
+        if forest.reader is None:
+            forest.reader = _Reader(forest)
+        found: Modes = forest.reader.modes(matcher.position)
+        return found
 
 
 def may_switch(matcher: GrammarMatcher) -> bool:
@@ -169,21 +168,22 @@ def may_switch(matcher: GrammarMatcher) -> bool:
 class _At:
     """How one rule got to an item: what the bytes from column `since` on are being read as, and what was before.
 
-    `place`: the free text that is being read or whose content is; `node` and `least`: its automaton's; `tag`: the
-    number of the content that is being read.  `done`: a linked list of what has ended.
+    `watch`: the automaton of the free text that is being read or whose content is, or that was read last (`_NONE`: none
+    was); `node` and `least`: its own; `tag`: the number of the content that is being read.  `done`: a linked list of
+    what has ended.
     """
 
     mode: Mode
     since: int
-    place: int
-    node: int
+    watch: Watch
+    node: bytes
     least: int
     tag: int
     done: _Done | None
 
 
 class _Done(NamedTuple):
-    """Columns `begin` to `end` in `mode`; `place` and `pattern` say which trigger or tag.  `child`: a rule in it that
+    """Columns `begin` to `end` in `mode`; `watch` and `pattern` say which trigger or tag.  `child`: a rule in it that
     has free text of its own, as the item that it ended with.
     """
 
@@ -191,61 +191,45 @@ class _Done(NamedTuple):
     begin: int
     end: int
     mode: Mode
-    place: int
+    watch: Watch
     pattern: int
     child: ChartItem | None
 
 
-class _Place(NamedTuple):
-    """Free text in the grammar: the rule, the path of its node, and its automaton."""
-
-    rule: str
-    path: tuple[int, ...]
-    watch: Watch
-
-
 class _Where(NamedTuple):
-    """What an automaton state is to free text: the places it may be reading free text of, and contents it is in."""
+    """What an automaton state is to free text: that which it may be reading, and the contents it is in."""
 
-    free: tuple[int, ...]
-    contents: tuple[tuple[int, int], ...]
+    free: tuple[Watch, ...]
+    contents: tuple[tuple[Watch, int], ...]
+
+
+_NONE: Final = Watch(TagDispatch((), ()), "")
 
 
 class _Reader:
-    """Reads the ways of one forest.  What it knows of an item is kept as long as the item stays."""
+    """Reads the ways of one forest.  What it knows of an item is kept with the item's column (`modes`)."""
 
     def __init__(self, forest: Forest) -> None:
         self.forest = forest
-        self.places: list[_Place] = []
-        self._numbers: dict[tuple[str, tuple[int, ...]], int] = {}
+        self._watches: dict[tuple[str, tuple[int, ...]], Watch] = {}  # by the rule, and the path of the node in it
         self._states: dict[int, _Where] = {}
-        self._known: list[dict[ChartItem, _At]] = []
-        self._steps: list[Any] = []
         self._has: dict[str, bool] = {}
 
     def modes(self, position: int) -> Modes:
         forest = self.forest
-        self._keep()
         if not self._reaches(forest.ir.root):
             segments = (Segment(0, position, "plain", "", (), -1),) if position else ()
             return Modes(position, forest.text, segments, "plain", (), None, False, False)
-        tips = kernel(forest) or [item for item in forest.items(forest.last) if forest.accepts(item)]
+        tips = kernel(forest) or [item for item in forest.column(forest.last) if forest.accepts(item)]
         stacks = find_stacks(forest, tips, 1)
         if not stacks.listed:
-            stacks = find_stacks(forest, forest.items(forest.last), 1)
+            stacks = find_stacks(forest, forest.column(forest.last), 1)
         found = self._stack(stacks.listed[0], position)
-        predicted = reading(forest)
+        predicted = forest.reading()
         if found.mode != "plain" or not predicted or not all(self._where(item.state).free for item in predicted):
             return found
         # Free text is all that can come, so it has begun, though nothing of it was read: at the start of a text, say.
         return self._stack(find_stacks(forest, predicted, 1).listed[0], position, begins=True)
-
-    def _keep(self) -> None:
-        """Forget columns that are not those of the forest any more."""
-        shared = in_common(self._steps, self.forest.steps)
-        del self._known[self.forest.chart.ends[shared] + 1 :]
-        self._steps = list(self.forest.steps)
-        self._known.extend({} for _ in range(self.forest.last + 1 - len(self._known)))
 
     # -- the grammar ------------------------------------------------------------------------------------------------
 
@@ -269,26 +253,22 @@ class _Reader:
                 self._has.update(dict.fromkeys(group, has))
         return self._has[rule]
 
-    def _place(self, rule: str, path: tuple[int, ...], node: TagDispatch) -> int:
-        if (rule, path) not in self._numbers:
-            self._numbers[rule, path] = len(self.places)
-            self.places.append(_Place(rule, path, Watch(node, rule)))
-        return self._numbers[rule, path]
-
     def _where(self, state: int) -> _Where:
         found = self._states.get(state)
         if found is None:
-            free: dict[int, None] = {}
-            contents: dict[tuple[int, int], None] = {}
-            for position in self.forest.positions(state):
+            free: dict[Watch, None] = {}
+            contents: dict[tuple[Watch, int], None] = {}
+            for position in self.forest.table.positions(state):
                 node = self.forest.ir.expand(position.rule).body
                 for depth, step in enumerate((*position.path, -1)):
                     if isinstance(node, TagDispatch):
-                        place = self._place(position.rule, position.path[:depth], node)
+                        key = position.rule, position.path[:depth]
+                        if key not in self._watches:
+                            self._watches[key] = Watch(node, position.rule)
                         if step >= 0:
-                            contents[place, step] = None
+                            contents[self._watches[key], step] = None
                         elif position.offset == 0:
-                            free[place] = None
+                            free[self._watches[key]] = None
                     if step >= 0:
                         node = children(node)[step]
             found = self._states[state] = _Where(tuple(free), tuple(contents))
@@ -300,15 +280,16 @@ class _Reader:
         """How the rule of `item` got there."""
         way: list[tuple[Link, ChartItem, int]] = []
         forest = self.forest
-        while (at := self._known[column].get(item)) is None:
+        at: _At | None
+        while (at := forest.columns[column].modes.get(item)) is None:
             links = forest.links(item, column)
             if not links:
-                at = self._known[column][item] = _At("plain", column, -1, 0, 0, -1, None)
+                at = forest.columns[column].modes[item] = _At("plain", column, _NONE, b"", 0, -1, None)
                 break
             way.append((links[0], item, column))
             item, column = links[0].before, links[0].column
         for link, item, column in reversed(way):
-            at = self._known[column][item] = self._next(at, link, item, column)
+            at = forest.columns[column].modes[item] = self._next(at, link, item, column)
         return at
 
     def _next(self, at: _At, link: Link, item: ChartItem, end: int) -> _At:
@@ -317,71 +298,67 @@ class _Reader:
             return at
         before, after = self._where(link.before.state), self._where(item.state)
         if link.kind == "complete":
-            return self._called(at, link, item, end, before, after)
+            return self._called(at, link, end, after)
         if at.mode == "free":
-            watch = self.places[at.place].watch
             byte = self.forest.bytes_between(link.column, end)
-            moved = watch.step(at.node, at.least, byte[0]) if link.kind == "scan" else None
+            moved = at.watch.step(at.node, at.least, byte[0]) if link.kind == "scan" else None
             fired = self._ended(at)
-            begun = [k for k in fired if (at.place, k) in before.contents and (at.place, k) in after.contents]
+            begun = [k for k in fired if (at.watch, k) in before.contents and (at.watch, k) in after.contents]
             if moved is not None and not begun:
                 on = replace(at, node=moved[0], least=moved[1])
                 # The state at the end of a pattern that no other goes on from is not one of free text.
-                if at.place in after.free or self._ended(on):
+                if at.watch in after.free or self._ended(on):
                     return on
             at = self._fire(at, (begun or fired)[0], link.column) if fired else self.cut(at, link.column)
         if at.mode == "tag":
-            if (at.place, at.tag) in after.contents:
+            if (at.watch, at.tag) in after.contents:
                 return at
-            if at.place in after.free:
-                if at.place in before.free and link.kind == "scan" and link.column > at.since:
+            if at.watch in after.free:
+                if at.watch in before.free and link.kind == "scan" and link.column > at.since:
                     at = self.cut(at, link.column)  # the content had ended before this byte
-                    return self._free(at, at.place, link, end)
+                    return self._free(at, at.watch, link, end)
                 at = self.cut(at, end)
-                return replace(at, mode="free", node=0, least=0)
+                return replace(at, mode="free", node=b"", least=0)
             at = self.cut(at, link.column)
-        for place in after.free:
-            if place in before.free:
+        for watch in after.free:
+            if watch in before.free:
                 at = self.cut(at, link.column)
-                return self._free(at, place, link, end)
+                return self._free(at, watch, link, end)
         return at
 
     def _ended(self, at: _At) -> list[int]:
         """The tags and stops that end where `at` is in free text, the longest first."""
-        watch = self.places[at.place].watch
-        return [k for k in watch.ended(at.node, at.least) if watch.kind(k) != "exclude"]
+        return [k for k in at.watch.ended(at.node, at.least) if at.watch.kind(k) != "exclude"]
 
-    def _free(self, at: _At, place: int, link: Link, end: int) -> _At:
+    def _free(self, at: _At, watch: Watch, link: Link, end: int) -> _At:
         """Free text begins at `link`, a byte."""
         byte = self.forest.bytes_between(link.column, end)
-        moved = self.places[place].watch.step(0, 0, byte[0]) if byte else None
-        node, least = moved or (0, 0)
-        return replace(at, mode="free", place=place, node=node, least=least, tag=-1)
+        moved = watch.step(b"", 0, byte[0]) if byte else None
+        node, least = moved or (b"", 0)
+        return replace(at, mode="free", watch=watch, node=node, least=least, tag=-1)
 
-    def _called(self, at: _At, link: Link, item: ChartItem, end: int, before: _Where, after: _Where) -> _At:
+    def _called(self, at: _At, link: Link, end: int, after: _Where) -> _At:
         """A rule has ended: `link` leads over it."""
-        at = self._calling(at, link.rule, link.column, before)
+        at = self._calling(at, link.rule, link.column)
         if self._reaches(self.forest.name(link.rule)):
             at = self.cut(at, link.column)
             ended = self.forest.ends(link.rule, link.column, end)[0]
             inside = at.mode == "tag"
-            done = _Done(at.done, link.column, end, at.mode, at.place if inside else -1, at.tag, ended)
+            done = _Done(at.done, link.column, end, at.mode, at.watch, at.tag if inside else -1, ended)
             at = replace(at, since=end, done=done)
-        if at.mode == "tag":
-            if (at.place, at.tag) in after.contents:
-                return at
-            at = self.cut(at, end)
-            return replace(at, mode="free", node=0, least=0) if at.place in after.free else at
-        return at
-
-    def _calling(self, at: _At, rule: int, column: int, before: _Where) -> _At:
-        """`at` when `rule` is called in this column: what was free text has come to a trigger, or is over."""
-        if at.mode == "plain" and before.free and at.since <= column:
-            # Free text that nothing was read of: a rule behind it, since a trigger would have been read.
+        if at.mode != "tag" or (at.watch, at.tag) in after.contents:
             return at
+        at = self.cut(at, end)
+        return replace(at, mode="free", node=b"", least=0) if at.watch in after.free else at
+
+    def _calling(self, at: _At, rule: int, column: int) -> _At:
+        """`at` when `rule` is called in this column: what was free text has come to a trigger, or is over.
+
+        Of free text that nothing was read of, the rule stands behind: a trigger would have been read.
+        """
         if at.mode != "free":
             return at
-        watch, name = self.places[at.place].watch, self.forest.name(rule)
+        watch, name = at.watch, self.forest.name(rule)
         possible = [k for k in self._ended(at) if watch.kind(k) == "tag"]
         chosen = [k for k in possible if _calls(watch.node.contents[k], name)]
         if possible:
@@ -390,27 +367,27 @@ class _Reader:
 
     def _fire(self, at: _At, pattern: int, column: int) -> _At:
         """Pattern number `pattern` ended at `column`."""
-        watch = self.places[at.place].watch
+        watch = at.watch
         begin = self.forest.column_of(self.forest.offset[column] - len(watch.texts[pattern]))
         tag = watch.kind(pattern) == "tag"
         done = at.done
         if begin > at.since:
-            done = _Done(done, at.since, begin, "free", at.place, -1, None)
-        done = _Done(done, begin, column, "trigger" if tag else "stop", at.place, pattern, None)
-        return _At("tag" if tag else "plain", column, at.place if tag else -1, 0, 0, pattern if tag else -1, done)
+            done = _Done(done, at.since, begin, "free", at.watch, -1, None)
+        done = _Done(done, begin, column, "trigger" if tag else "stop", at.watch, pattern, None)
+        return _At("tag" if tag else "plain", column, watch if tag else _NONE, b"", 0, pattern if tag else -1, done)
 
     def cut(self, at: _At, column: int) -> _At:
         """End what is being read at `column`; what follows is plain text, or more of the same tag."""
         done = at.done
         if at.mode == "free":
-            stops = [k for k in self._ended(at) if self.places[at.place].watch.kind(k) == "stop"]
+            stops = [k for k in self._ended(at) if at.watch.kind(k) == "stop"]
             if stops:
                 return self._fire(at, stops[0], column)
         if column > at.since:
-            done = _Done(done, at.since, column, at.mode, at.place, at.tag, None)
+            done = _Done(done, at.since, column, at.mode, at.watch, at.tag, None)
         if at.mode == "tag":
             return replace(at, since=column, done=done)
-        return replace(at, mode="plain", since=column, node=0, least=0, done=done)
+        return replace(at, mode="plain", since=column, node=b"", least=0, done=done)
 
     # -- the stack --------------------------------------------------------------------------------------------------
 
@@ -419,23 +396,23 @@ class _Reader:
         forest = self.forest
         segments = _Segments(self)
         open_tags: list[OpenTag] = []
-        seen: tuple[_At, int] | None = None
-        at = _At("plain", 0, -1, 0, 0, -1, None)
+        seen: _At | None = None
+        at = _At("plain", 0, _NONE, b"", 0, -1, None)
         for depth, level in enumerate(stack):
             at = self.at(level.item, level.column)
             if depth + 1 < len(stack):
-                rule = forest.table.rule_of[stack[depth + 1].item.state]
-                at = self._calling(at, rule, level.column, self._where(level.item.state))
-            elif at.mode == "free" and any(self.places[at.place].watch.kind(k) == "stop" for k in self._ended(at)):
+                rule = forest.table.rule_of(stack[depth + 1].item.state)
+                at = self._calling(at, rule, level.column)
+            elif at.mode == "free" and any(at.watch.kind(k) == "stop" for k in self._ended(at)):
                 at = self.cut(at, level.column)
             if begins and depth + 1 == len(stack) and at.mode == "plain":
-                at = replace(self.cut(at, level.column), mode="free", place=self._where(level.item.state).free[0])
+                at = replace(self.cut(at, level.column), mode="free", watch=self._where(level.item.state).free[0])
             around = tuple(tag.name for tag in open_tags)
             segments.add(at.done, around)
             if at.mode == "tag":
-                watch = self.places[at.place].watch
+                watch = at.watch
                 begun = _content_of(at)
-                name, content = self.name(at.place, at.tag, begun), forest.offset[begun]
+                name, content = self.name(watch, at.tag, begun), forest.offset[begun]
                 trigger = content - len(watch.texts[at.tag])
                 open_tags.append(OpenTag(name, trigger, content, watch.content(at.tag), watch.node.loop))
                 around = (*around, name)
@@ -444,37 +421,34 @@ class _Reader:
                 self._progress(segments, at, level.column, around)
             else:
                 segments.put(at.since, level.column, at.mode, "", around)
-            if at.place >= 0:
-                seen = (at, depth)
+            if at.watch is not _NONE:
+                seen = at
         automaton, active, mode = None, at.mode == "free", at.mode
         if mode == "plain" and open_tags:
             mode = "tag"
         if seen is not None:
-            last = seen[0]
-            watch = self.places[last.place].watch
-            automaton = watch.shown(last.node, last.least)
+            automaton = seen.watch.shown(seen.node, seen.least)
             if active and any(pattern.read and pattern.kind == "tag" for pattern in automaton.patterns):
                 mode = "trigger"
-        return Modes(position, forest.text, segments.found(), mode, tuple(open_tags), automaton, active, True)
+        return Modes(position, forest.text, tuple(segments.found), mode, tuple(open_tags), automaton, active, True)
 
     def _progress(self, segments: _Segments, at: _At, column: int, around: tuple[str, ...]) -> None:
         """Free text up to the end of the text; what may become a trigger is told apart."""
         forest = self.forest
-        watch = self.places[at.place].watch
-        begun = [k for k in watch.candidates(at.node) if watch.kind(k) == "tag"]
-        node = at.node
-        while not begun and node:
-            node = watch.failure(node)
+        watch = at.watch
+        begin, begun = column, list[int]()
+        for node in watch.suffixes(at.node):
             begun = [k for k in watch.candidates(node) if watch.kind(k) == "tag"]
-        begin = forest.column_of(forest.offset[column] - watch.depth[node]) if begun else column
-        begin = max(begin, at.since)
+            if begun:
+                begin = max(at.since, forest.column_of(forest.offset[column] - len(node)))
+                break
         segments.put(at.since, begin, "free", "", around)
         if begun:
             segments.put(begin, column, "trigger", watch.texts[begun[0]].decode(errors="replace"), around)
 
-    def name(self, place: int, tag: int, column: int) -> str:
+    def name(self, watch: Watch, tag: int, column: int) -> str:
         """The name of a tag whose content began at `column`: its trigger, and what tells it from others with that."""
-        node = self.places[place].watch.node
+        node = watch.node
         trigger = node.tags[tag]
         begin = self.forest.offset[column]
         text = trigger + _word(self.forest, node.contents[tag], self.forest.text[begin : begin + _MAX_LABEL])
@@ -490,7 +464,7 @@ class _Segments:
 
     def __init__(self, reader: _Reader) -> None:
         self._reader = reader
-        self._found: list[Segment] = []
+        self.found: list[Segment] = []
         self._numbers: dict[tuple[str, ...], int] = {}
 
     def put(self, begin: int, end: int, mode: Mode, label: str, tags: tuple[str, ...]) -> None:
@@ -502,15 +476,12 @@ class _Segments:
         if first >= past:
             return
         number = self._numbers.setdefault(tags, len(self._numbers)) if tags else -1
-        last = self._found[-1] if self._found else None
+        last = self.found[-1] if self.found else None
         goes_on = last is not None and (last.mode, last.tags, last.end) == (mode, tags, first)
         if last is not None and goes_on and mode in ("tag", "plain", "free"):
-            self._found[-1] = Segment(last.begin, past, mode, last.label, tags, number)
+            self.found[-1] = Segment(last.begin, past, mode, last.label, tags, number)
             return
-        self._found.append(Segment(first, past, mode, label, tags, number))
-
-    def found(self) -> tuple[Segment, ...]:
-        return tuple(self._found)
+        self.found.append(Segment(first, past, mode, label, tags, number))
 
     def add(self, done: _Done | None, around: tuple[str, ...]) -> None:
         """What one rule has read, with the rules in it.
@@ -521,13 +492,12 @@ class _Segments:
         # With each piece, the rules around it that read no more than it does.
         pending: list[tuple[_Done, tuple[str, ...], _Over]] = [(one, around, ()) for one in _listed(done)]
         pending.reverse()
-        name = ""  # of the tag whose trigger came last, by the tags around it
-        names: dict[tuple[str, ...], str] = {}
+        names: dict[tuple[str, ...], str] = {}  # of the tag whose trigger came last, by the tags around it
         while pending:
             one, around, over = pending.pop()
             if one.mode == "trigger":
-                text = reader.places[one.place].watch.texts[one.pattern].decode(errors="replace")
-                names[around] = reader.name(one.place, one.pattern, one.end)
+                text = one.watch.texts[one.pattern].decode(errors="replace")
+                names[around] = reader.name(one.watch, one.pattern, one.end)
                 self.put(one.begin, one.end, "trigger", text, around)
                 continue
             inside = around
@@ -544,7 +514,7 @@ class _Segments:
                 pending += reversed(below)
                 continue
             if one.mode == "stop":
-                name = reader.places[one.place].watch.texts[one.pattern].decode(errors="replace")
+                name = one.watch.texts[one.pattern].decode(errors="replace")
             self.put(one.begin, one.end, one.mode, name, inside)
 
 
@@ -590,6 +560,3 @@ def _word(forest: Forest, content: Node, behind: bytes) -> bytes:
         return max(fitting, key=len)
     begun = [word for word in words if word.startswith(behind)]
     return begun[0] if len(begun) == 1 else b""
-
-
-_READERS: WeakKeyDictionary[Forest, _Reader] = WeakKeyDictionary()

@@ -2,9 +2,8 @@
 
 A chart says that `[i, j, A -> µ . ν]` holds, not how.  Read backwards, each of its items has links to those that it was
 made of: one for every scan, iteration or completion that leads to it.  All derivations together are these links, so
-they are
-packed: Scott's shared packed parse forest (2008), with the items of the chart as its binarised nodes.  Links are looked
-up when a tree, a stack or a chain is drawn, so reading costs what the chart costs.
+they are packed: Scott's shared packed parse forest (2008), with the items of the chart as its binarised nodes.  Links
+are looked up when a tree, a stack or a chain is drawn, so reading costs what the chart costs.
 
 `written` takes the grammar as it was written, every rule a call; the engine spells small rules out where they are
 called, which is faster to run and harder to recognise.  What matches nothing is in no chart: a call of a rule that may
@@ -18,21 +17,20 @@ Read on: `classic.py` (the chart), `derivation.py` (stacks, trees and chains), `
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from kernels_core.automata.lazy_dfa import LazyTables
-from kernels_core.automata.lower import Lowering, Position
+from kernels_core.automata.lower import Lowering
 from kernels_core.automata.tables import FIRST_STATE
 from kernels_core.clock import TimeLimit
 from kernels_core.errors import BudgetExceededError
 from kernels_core.grammar.grammar import Grammar
 from kernels_core.grammar.ir import GrammarIR
-from kernels_core.inspect.classic import Chart, ChartItem, Step, in_common
+from kernels_core.inspect.classic import Chart, ChartItem, Column, Step
 from kernels_core.inspect.layout import StateTable
 from kernels_core.locks import new_lock, new_reentrant_lock
 from kernels_core.options import Options
@@ -48,6 +46,8 @@ ENDLESS: Final = -1
 MAX_NEW: Final = 10_000
 """Links that are added up at one place; what was counted stays known while the text grows."""
 
+N = TypeVar("N", bound=Hashable)
+_Node: TypeAlias = tuple[ChartItem, int]
 LinkKind: TypeAlias = Literal["scan", "token", "complete", "iteration"]
 
 
@@ -75,38 +75,42 @@ class Part(NamedTuple):
     state: int
 
 
-@dataclass(slots=True)
-class _Column:
-    """What was found out about one column, when it was asked for; `totals` is that of `readings`."""
+class _Column(Column):
+    """A column, and what was found out about it when it was asked for: by whom rules were called, which ended, what
+    `Forest` tells of its items, `totals` of `readings`, and `modes` of `dispatch.py`."""
 
-    by_origin: dict[int, list[ChartItem]] | None = None
-    callers: dict[tuple[int, ChartItem], list[ChartItem]] | None = None
-    by_rule: dict[int, list[tuple[ChartItem, ChartItem]]] = field(default_factory=dict)
-    ended: list[tuple[int, int]] | None = None
-    links: dict[ChartItem, tuple[Link, ...]] = field(default_factory=dict)
-    ways: dict[ChartItem, int] = field(default_factory=dict)
-    totals: dict[ChartItem, int] = field(default_factory=dict)
+    __slots__ = ("by_origin", "calls", "ended", "links", "modes", "totals", "ways")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.by_origin: dict[int, list[ChartItem]] | None = None
+        self.calls: dict[tuple[int, ChartItem], list[ChartItem]] | None = None
+        self.ended: list[tuple[int, int]] | None = None
+        self.links: dict[ChartItem, tuple[Link, ...]] = {}
+        self.ways: dict[ChartItem, int] = {}
+        self.totals: dict[ChartItem, int] = {}
+        self.modes: dict[ChartItem, Any] = {}
 
 
-class Forest:
+class Forest(Chart):
     """All derivations of a text over the automata of `table`; `seek` moves it to another text.
 
-    Hold `lock` from `seek` to the last question.  Columns are numbered like the chart's; `offset[column]` is the
-    number of bytes read there, which differs where a token has no text.
+    Hold `lock` from `seek` to the last question.  `offset[column]` is the number of bytes read there, which differs
+    from the column's number where a token has no text.
     """
 
     def __init__(self, table: StateTable, ir: GrammarIR, *, max_items: int = MAX_ITEMS) -> None:
-        self.table = table
+        super().__init__(table, max_items=max_items)
         self.ir = ir
         self.lock = new_reentrant_lock()
-        self._max_items = max_items
-        self.chart = Chart(table, max_items=max_items)
-        self.steps: list[Step] = []
         self.text = b""
         self.offset: list[int] = [0]
         self._refused: tuple[list[Step], BudgetExceededError] | None = None  # a text that was too much
-        self._whole: dict[int, int] = {}  # column -> the step that ends there
-        self.columns = [_Column()]
+        self.reader: Any = None  # of `dispatch.py`
+        self.columns: list[_Column] = self._columns  # type: ignore[assignment]  # made by `_begun`
+
+    def _begun(self) -> _Column:
+        return _Column()
 
     # -- the text ---------------------------------------------------------------------------------------------------
 
@@ -117,35 +121,21 @@ class Forest:
         """
         if self._refused is not None and list(steps[: len(self._refused[0])]) == self._refused[0]:
             raise self._refused[1]  # a longer text is no smaller
-        shared = in_common(self.steps, steps)
-        kept = self.chart.ends[shared] + 1 if shared < len(self.chart.ends) else 1
         try:
-            self.chart.seek(steps)
+            super().seek(steps)
         except BaseException as error:
             if isinstance(error, BudgetExceededError):
                 self._refused = list(steps), error
-            self._forget(1)
-            self.steps, self.text = [], b""
-            self.chart = Chart(self.table, max_items=self._max_items)
+            super().seek(())  # a chart that is too large is not kept
             raise
-        self._forget(kept)
-        self.steps = list(steps)
-        for number in range(shared, len(steps)):
-            step = steps[number]
-            self._whole[self.chart.ends[number + 1]] = number
-            if step.text:
-                self.offset += range(self.offset[-1] + 1, self.offset[-1] + 1 + len(step.text))
-            elif step.token is not None:
-                self.offset.append(self.offset[-1])
-        self.text = b"".join(step.text for step in steps)
-        self.columns.extend(_Column() for _ in range(len(self.offset) - len(self.columns)))
-
-    def _forget(self, kept: int) -> None:
-        """Drop what is known of all columns from `kept` on."""
-        del self.offset[kept:], self.columns[kept:]
-        # Who waits in the last column that stays is known already: the column is as it was.
-        for column in [column for column in self._whole if column >= kept]:
-            del self._whole[column]
+        finally:
+            self.text = b"".join(step.text for step in self.steps)
+            self.offset = [0]
+            for step in self.steps:
+                if step.text:
+                    self.offset += range(self.offset[-1] + 1, self.offset[-1] + 1 + len(step.text))
+                elif step.token is not None:
+                    self.offset.append(self.offset[-1])
 
     @property
     def last(self) -> int:
@@ -162,58 +152,27 @@ class Forest:
 
     # -- items ------------------------------------------------------------------------------------------------------
 
-    def items(self, column: int) -> Sequence[ChartItem]:
-        """The items of a column in the order in which they were found."""
-        return self.chart.column(column)
-
-    def is_start(self, item: ChartItem, column: int) -> bool:
-        """Whether `item` begins its rule in this column: a prediction, of which nothing is read."""
-        return item.origin == column
-
-    def accepts(self, item: ChartItem) -> bool:
-        """Whether the rule of `item` may end here, iterations counted."""
-        if not self.table.accepting[item.state] or not self.table.may_end(item.state, item.counter):
-            return False
-        bounds = self.table.repeat[self.table.rule_of[item.state]]
-        return bounds is None or item.counter + 1 >= bounds[0]
-
     def ends(self, rule: int, begin: int, end: int) -> list[ChartItem]:
         """The items of `rule` that began at `begin` and may end at `end`."""
         rule_of = self.table.rule_of
-        return [item for item in self._with_origin(end, begin) if rule_of[item.state] == rule and self.accepts(item)]
-
-    def callers(self, rule: int, column: int) -> list[tuple[ChartItem, ChartItem]]:
-        """Who called `rule` at `column`: (the item with its dot in front of the call, the item behind it)."""
-        self._calls(column)
-        pairs = self.columns[column].by_rule.get(rule, [])
-        if not self.table.limits_tokens:
-            return pairs
-        left = set(self.chart.not_dropped([after for _, after in pairs]))
-        return [pair for pair in pairs if pair[1] in left]
+        return [item for item in self._with_origin(end, begin) if rule_of(item.state) == rule and self.accepts(item)]
 
     def _with_origin(self, column: int, origin: int) -> list[ChartItem]:
         known = self.columns[column].by_origin
         if known is None:
             known = self.columns[column].by_origin = {}
-            for item in self.items(column):
+            for item in self.columns[column].items:
                 known.setdefault(item.origin, []).append(item)
         return known.get(origin, [])
 
     def _calls(self, column: int) -> dict[tuple[int, ChartItem], list[ChartItem]]:
         """(called rule, item behind the call) -> items in front of it."""
-        known = self.columns[column].callers
+        known = self.columns[column].calls
         if known is None:
-            known = self.columns[column].callers = {}
-            by_rule = self.columns[column].by_rule
-            calls = self.table.call_edges
-            for item in self.items(column):
-                for rule, target in calls[item.state]:
-                    counter = self.table.counted(target, item.counter)
-                    if counter is None:
-                        continue
-                    after = ChartItem(target, item.origin, counter)
-                    known.setdefault((rule, after), []).append(item)
-                    by_rule.setdefault(rule, []).append((item, after))
+            known = self.columns[column].calls = {}
+            for rule, pairs in self.columns[column].waiting.items():
+                for before, after in pairs:
+                    known.setdefault((rule, after), []).append(before)
         return known
 
     def _endings(self, column: int) -> list[tuple[int, int]]:
@@ -222,8 +181,8 @@ class Forest:
         if known is None:
             rule_of = self.table.rule_of
             found = {
-                (rule_of[item.state], item.origin)
-                for item in self.items(column)
+                (rule_of(item.state), item.origin)
+                for item in self.columns[column].items
                 if item.origin < column and self.accepts(item)
             }
             known = self.columns[column].ended = sorted(found, key=lambda pair: (-pair[1], pair[0]))
@@ -239,28 +198,27 @@ class Forest:
         return known
 
     def _find(self, item: ChartItem, column: int) -> list[Link]:
-        if self.is_start(item, column):
+        if item.origin == column:  # a prediction, of which nothing is read
             return []
         table, found = self.table, list[Link]()
-        rule = table.rule_of[item.state]
+        rule = table.rule_of(item.state)
         if self.offset[column] > self.offset[column - 1]:
             byte = self.text[self.offset[column - 1]]
             for before in self._with_origin(column - 1, item.origin):
-                if not self.chart.goes_on(before, column - 1):
+                if not self.goes_on(before, column - 1):
                     continue
-                for low, high, target in table.byte_edges[before.state]:
+                for low, high, target in table.row(before.state).byte_edges:
                     if low <= byte <= high and target == item.state:
                         if table.counted(target, before.counter) == item.counter:
                             found.append(Link("scan", before, column - 1))
                         break
-        number = self._whole.get(column)
-        if number is not None and self.steps[number].token is not None:
-            step, begin = self.steps[number], self.chart.ends[number]
-            assert step.token is not None
+        number = bisect_left(self._ends, column) - 1
+        step, begin = self.steps[number], self._ends[number]
+        if step.token is not None and self._ends[number + 1] == column:
             for before in self._with_origin(begin, item.origin):
-                if not self.chart.goes_on(before, begin):
+                if not self.goes_on(before, begin):
                     continue
-                for chosen, target in table.token_edges[before.state]:
+                for chosen, target in table.row(before.state).token_edges:
                     there = target == item.state and before.counter == item.counter
                     if there and table.takes(chosen, step.token, step.has_text):
                         found.append(Link("token", before, begin))
@@ -269,10 +227,10 @@ class Forest:
                 break
             for before in self._calls(begin).get((ended, item), ()):
                 found.append(Link("complete", before, begin, ended))
-        bounds = table.repeat[rule]
-        if bounds is not None and item.state == table.start[rule]:
+        bounds = table.rule(rule).repeat
+        if bounds is not None and item.state == table.start(rule):
             for before in self._with_origin(column, item.origin):
-                if table.rule_of[before.state] == rule and table.accepting[before.state] and before != item:
+                if table.rule_of(before.state) == rule and table.row(before.state).accepting and before != item:
                     iterations = before.counter + 1
                     if item.counter == (min(iterations, bounds[0]) if bounds[1] is None else iterations):
                         found.append(Link("iteration", before, column))
@@ -280,26 +238,15 @@ class Forest:
 
     def ways(self, item: ChartItem, column: int) -> int:
         """In how many ways the rule of `item` got there, its own parts counted and not what is in them."""
-        done = self.columns[column].ways.get(item)
-        if done is not None:
-            return done
-        stack = [(item, column)]
-        while stack:
-            item, column = stack[-1]
-            if item in self.columns[column].ways:
-                stack.pop()
-                continue
-            links = self.links(item, column)
-            missing = [
-                (link.before, link.column) for link in links if link.before not in self.columns[link.column].ways
-            ]
-            if missing:
-                stack += missing
-                continue
-            total = sum(self.columns[link.column].ways[link.before] for link in links) if links else 1
-            self.columns[column].ways[item] = min(total, MAX_WAYS)
-            stack.pop()
-        return self.columns[column].ways[item]
+        columns = self.columns
+
+        def before(at: _Node) -> Iterator[_Node]:
+            return ((link.before, link.column) for link in self.links(*at))
+
+        for at in settled((item, column), before, lambda at: at[0] in columns[at[1]].ways):
+            total = sum(columns[there].ways[one] for one, there in before(at)) or 1
+            columns[at[1]].ways[at[0]] = min(total, MAX_WAYS)
+        return columns[column].ways[item]
 
     def path(self, item: ChartItem, column: int, way: int = 0) -> list[tuple[Link, ChartItem, int]]:
         """The way number `way` to `item`, from the beginning of its rule: (link, item it leads to, its column)."""
@@ -341,18 +288,14 @@ class Forest:
         A counted repetition that may be left out is no rule of the grammar.
         """
         table = self.table
-        called = {rule for state in range(FIRST_STATE, len(table.accepting)) for rule, _ in table.call_edges[state]}
-        return any(table.repeat[rule] is None and table.accepting[table.start[rule]] for rule in called)
+        called = {rule for state in range(FIRST_STATE, table.state_count) for rule, _ in table.row(state).call_edges}
+        return any(table.rule(rule).repeat is None and table.row(table.start(rule)).accepting for rule in called)
 
     # -- names ------------------------------------------------------------------------------------------------------
 
     def name(self, rule: int) -> str:
         """A rule's name as it is written; a counted repetition has that of the rule that it stands in."""
         return self.table.source_name(rule)
-
-    def positions(self, state: int) -> Sequence[Position]:
-        """The places in the grammar's rules that an automaton state stands for."""
-        return self.table.positions(state)
 
 
 # -- the forests of a compiled grammar ------------------------------------------------------------------------------
@@ -405,7 +348,32 @@ def as_written(grammar: Grammar) -> Forest:
 
 # -- counting ---------------------------------------------------------------------------------------------------------
 
-_Node = tuple[ChartItem, int]
+
+class EndlessError(Exception):
+    """Something is below itself."""
+
+
+def settled(
+    goal: N, below: Callable[[N], Iterable[N]], is_known: Callable[[N], bool], *, cyclic: bool = False
+) -> Iterator[N]:
+    """`goal` and what is below it and not known, each when all that is below it is; who iterates makes it known then.
+
+    Where something is below itself: `EndlessError`, or with `cyclic` it is passed over there.
+    """
+    path = [] if is_known(goal) else [(goal, iter(below(goal)))]
+    under_way = {goal}
+    while path:
+        node, others = path[-1]
+        other = next((one for one in others if not (is_known(one) or (cyclic and one in under_way))), None)
+        if other is None:
+            path.pop()
+            under_way.discard(node)
+            yield node
+        elif other in under_way:
+            raise EndlessError
+        else:
+            under_way.add(other)
+            path.append((other, iter(below(other))))
 
 
 def readings(forest: Forest, limit: int = MAX_NEW) -> int | None:
@@ -425,30 +393,20 @@ def readings(forest: Forest, limit: int = MAX_NEW) -> int | None:
 def _total(forest: Forest, goal: _Node, limit: int) -> int | None:
     """The ways to an item with all that is in its parts: those of what it is made of are found first."""
     columns = forest.columns
-    if goal[0] in columns[goal[1]].totals:
-        return columns[goal[1]].totals[goal[0]]
-    path = [(goal, _needed(forest, *goal))]
-    open_ = {goal}
-    while path:
-        at, needed = path[-1]
-        wanted = next((node for node in needed if node[0] not in columns[node[1]].totals), None)
-        if wanted is None:
-            path.pop()
-            open_.discard(at)
+    try:
+        for at in settled(goal, lambda at: _needed(forest, at), lambda at: at[0] in columns[at[1]].totals):
             item, column = at
             columns[column].totals[item] = _sum(forest, item, column)
             limit -= 1 + len(forest.links(item, column))
             if limit < 0:
                 return None
-        elif wanted in open_:
-            return ENDLESS
-        else:
-            open_.add(wanted)
-            path.append((wanted, _needed(forest, *wanted)))
+    except EndlessError:
+        return ENDLESS
     return columns[goal[1]].totals[goal[0]]
 
 
-def _needed(forest: Forest, item: ChartItem, column: int) -> Iterator[_Node]:
+def _needed(forest: Forest, at: _Node) -> Iterator[_Node]:
+    item, column = at
     for link in forest.links(item, column):
         yield link.before, link.column
         if link.kind == "complete":

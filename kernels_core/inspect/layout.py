@@ -9,8 +9,8 @@ Read on: `classic.py` (the chart over a table), `dots.py` (dotted rules).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from kernels_core.automata.inlining import LoweredRule
 from kernels_core.automata.lazy_dfa import LazyTables
@@ -36,15 +36,17 @@ from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, AutomatonSt
 
 _MAX_DOTS = 16  # dotted rules shown for one state: people stop reading long before
 
-T = TypeVar("T")
-
 
 class NotMadeError(LookupError):
     """A rule or a state that the engine has not made yet was needed: it has not read this text."""
 
 
 class Row(NamedTuple):
-    """One state.  Its edges are known only if it is `made`: the parser went on from it, or calls something there."""
+    """One state, of the rule with this number (-1 for the pseudo-states below `FIRST_STATE`).
+
+    Its edges are known only if it is `made`: the parser went on from it, or calls something there.  Those by bytes are
+    (low, high, target), those by calls (rule, target), those by tokens (token set, target).
+    """
 
     rule: int
     accepting: bool
@@ -55,51 +57,26 @@ class Row(NamedTuple):
     call_edges: list[tuple[int, int]]
     token_edges: list[tuple[int, int]]
 
-
-class _Column(Generic[T]):
-    """One column of a table that grows, by state or by rule."""
-
-    def __init__(self, length: Callable[[], int], get: Callable[[int], T]) -> None:
-        self._length, self._get = length, get
-
-    def __getitem__(self, index: int) -> T:
-        return self._get(index)
-
-    def __len__(self) -> int:
-        return self._length()
+    @property
+    def leads_on(self) -> bool:
+        """Whether edges are known."""
+        return bool(self.byte_edges or self.call_edges or self.token_edges)
 
 
 class StateTable:
-    """Lookups by machine state id.  Rows are read from the engine's tables when they are asked for.
-
-    `rule_of[s]` rule id (-1 for the pseudo-states below `FIRST_STATE`); `byte_edges[s]` (low, high, target) triples;
-    `call_edges[s]` (rule, target) and `token_edges[s]` (token set, target) pairs; `accepting[s]`.  `start[r]` is the
-    start state of rule r, -1 while it is not made; `repeat[r]` its iteration bounds or None.
-    Edges of a state that is not made (`made`) are empty lists.
-    """
+    """Lookups by machine state id.  Rows are read from the engine's tables when they are asked for."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self._lowering: Lowering = tables.lowering
         self._rows: dict[int, Row] = {}
-        self._starts: dict[int, int] = {}
         self._told: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
-        self._members: list[list[int]] = []  # states by rule,
-        self._listed = FIRST_STATE  # ... of the states below this one
         self._drawn: dict[int, tuple[tuple[int, int], RuleAutomaton]] = {}
         self._latest: tuple[int, Automaton] | None = None
         # `Tables` says what these answer.  The body that a position is in may not be made, where it is a schema's rule:
         # who asks the grammar for one that is deferred makes it.
         self.counted, self.lengths, self.characters = tables.counted, tables.lengths, tables.characters
         self.may_end, self.positions = tables.may_end, tables.positions
-        states, rules = lambda: self.state_count, lambda: self.rule_count
-        self.rule_of: _Column[int] = _Column(states, lambda state: self.row(state).rule)
-        self.accepting: _Column[bool] = _Column(states, lambda state: self.row(state).accepting)
-        self.byte_edges: _Column[list[tuple[int, int, int]]] = _Column(states, lambda s: self.row(s).byte_edges)
-        self.call_edges: _Column[list[tuple[int, int]]] = _Column(states, lambda s: self.row(s).call_edges)
-        self.token_edges: _Column[list[tuple[int, int]]] = _Column(states, lambda s: self.row(s).token_edges)
-        self.start: _Column[int] = _Column(rules, self._start)
-        self.repeat: _Column[tuple[int, int | None] | None] = _Column(rules, lambda rule: self.rule(rule).repeat)
 
     @property
     def state_count(self) -> int:
@@ -130,24 +107,21 @@ class StateTable:
                 self._rows[state] = found
         return found
 
+    def rule_of(self, state: int) -> int:
+        """The number of the rule that `state` is of."""
+        return self.row(state).rule
+
     def rule(self, rule: int) -> LoweredRule:
+        """The rule of this number; `repeat` has its bounds where it is counted."""
         return self._lowering.rules[rule]
 
-    def _start(self, rule: int) -> int:
-        found = self._starts.get(rule)
-        if found is None:
-            found = int(self._tables.begun(rule))
-            if found >= 0:
-                self._starts[rule] = found
-        return found
-
-    def made(self, state: int) -> bool:
-        """Whether the edges of `state` are known."""
-        return self.row(state).made
+    def start(self, rule: int) -> int:
+        """The start state of a rule, -1 while it is not made."""
+        return int(self._tables.begun(rule))
 
     def entered(self, rule: int) -> int:
         """The start state of `rule`; `NotMadeError` if the engine has not come to it."""
-        start = self._start(rule)
+        start = self.start(rule)
         if start < 0:
             raise NotMadeError(f"rule {self.rule(rule).name!r} is not made yet: the engine has not read this text")
         return start
@@ -264,51 +238,51 @@ class StateTable:
         return self._latest[1]
 
     def _draw(self) -> Automaton:
-        count, rules = self.state_count, self.rule_count
-        self._members += [[] for _ in range(len(self._members), rules)]
-        for state in range(self._listed, count):
-            self._members[self.row(state).rule].append(state)
-        self._listed = count
+        count = self.state_count  # first: the rules of these states are known then
+        rows = [dict[int, Row]() for _ in range(self.rule_count)]
+        for state in range(FIRST_STATE, count):
+            row = self.row(state)
+            rows[row.rule][state] = row
         drawn, waiting = [], []
-        for number in range(rules):
-            if self._start(number) < 0:
+        for number, states in enumerate(rows):
+            if self.start(number) < 0:
                 waiting.append(self.rule(number).name)
             else:
-                drawn.append(self._draw_rule(number))
+                drawn.append(self._draw_rule(number, states))
         return Automaton(tuple(drawn), self.rule(0).name, self._lowering.ir.source, tuple(waiting))
 
-    def _draw_rule(self, number: int) -> RuleAutomaton:
-        rule, ids = self.rule(number), self._members[number]
-        size = len(ids), sum(self.row(state).made for state in ids)
+    def _draw_rule(self, number: int, rows: dict[int, Row]) -> RuleAutomaton:
+        rule = self.rule(number)
+        size = len(rows), sum(row.made for row in rows.values())
         known = self._drawn.get(number)
         if known is not None and known[0] == size:
             return known[1]
-        states = tuple(self._draw_state(s, rule.name) for s in ids)
-        edges = tuple(edge for s in ids for edge in self._edges(s))
-        counted = self.lengths(self._start(number))
+        states = tuple(self._draw_state(state, row, rule.name) for state, row in rows.items())
+        edges = tuple(edge for state, row in rows.items() for edge in self._edges(state, row))
+        counted = self.lengths(self.start(number))
         lengths = None if counted is None else counted[:2]
-        found = RuleAutomaton(rule.name, self._start(number), states, edges, rule.repeat, self.span(number), lengths)
+        found = RuleAutomaton(rule.name, self.start(number), states, edges, rule.repeat, self.span(number), lengths)
         self._drawn[number] = size, found
         return found
 
-    def _draw_state(self, state: int, rule: str) -> AutomatonState:
-        row, counted = self.row(state), self.lengths(state)
+    def _draw_state(self, state: int, row: Row, rule: str) -> AutomatonState:
+        counted = self.lengths(state)
         reads = row.reads_bytes or row.reads_tokens
         ends_character = counted is not None and counted[2]
         return AutomatonState(state, rule, row.accepting, reads, self.dots(state), row.made, ends_character)
 
-    def _edges(self, state: int) -> list[AutomatonEdge]:
+    def _edges(self, state: int, row: Row) -> list[AutomatonEdge]:
         by_target: dict[int, list[tuple[int, int]]] = {}
-        for low, high, target in self.byte_edges[state]:
+        for low, high, target in row.byte_edges:
             by_target.setdefault(target, []).append((low, high))
         edges = [
             AutomatonEdge(state, target, "bytes", byte_label(ranges), tuple(ranges))
             for target, ranges in by_target.items()
         ]
-        for called, target in self.call_edges[state]:
+        for called, target in row.call_edges:
             name = self.rule(called).name
             edges.append(AutomatonEdge(state, target, "call", name, rule=name))
-        for chosen, target in self.token_edges[state]:
+        for chosen, target in row.token_edges:
             edges.append(AutomatonEdge(state, target, "token", token_label(*self._lowering.token_sets[chosen])))
         return edges
 

@@ -42,7 +42,7 @@ class Pairs:
         waiting: list[tuple[int, int]] = []
         while self._begun or pending:
             for one, other in self._begun:
-                start, their_start = self._ours.start[one], self._theirs.start[other]
+                start, their_start = self._ours.start(one), self._theirs.start(other)
                 if start < 0 or their_start < 0:
                     waiting.append((one, other))
                 elif their_start not in self._found:

@@ -215,12 +215,11 @@ class _Draft:
     def finish(self, number: int, in_pool: bool, started: bool) -> SharedSet:
         """The one that made it first; of several that did, for states of one inside of a string, the first."""
         uses = sorted(self.uses, key=lambda use: (use.relation != "made", use.grammar))
-        made = next((i for i, use in enumerate(uses) if use.relation == "made"), None)
-        uses = [replace(use, relation="perfect") if use.relation == "made" and i != made else use
-                for i, use in enumerate(uses)]  # fmt: skip
-        origin: Origin = "a grammar" if made is not None and not started else "warm start" if started else "unknown"
-        if origin != "a grammar":
-            uses = [replace(use, relation="perfect") if use.relation == "made" else use for use in uses]
+        origin: Origin = "warm start" if started else "a grammar" if uses[0].relation == "made" else "unknown"
+        uses = [
+            replace(use, relation="perfect") if use.relation == "made" and (k or started) else use
+            for k, use in enumerate(uses)
+        ]
         return SharedSet(
             number,
             self.nbytes,

@@ -10,12 +10,14 @@ Read on: `forest.py` (who called), `derivation.py` (what is shown of it).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from kernels_core.inspect.classic import ChartItem
-from kernels_core.inspect.forest import MAX_WAYS, Forest
+from kernels_core.inspect.forest import MAX_WAYS, Forest, settled
 
 _MAX_STEPS = 2_000  # looks at callers while stacks are listed
+_ROOT = 0, 0
 
 
 class Level(NamedTuple):
@@ -41,26 +43,19 @@ def kernel(forest: Forest) -> list[ChartItem]:
     table, last = forest.table, forest.last
     found = [
         item
-        for item in forest.items(last)
-        if (item.origin < last or (last == 0 and table.rule_of[item.state] == 0))
-        and (table.byte_edges[item.state] or table.call_edges[item.state] or table.token_edges[item.state])
+        for item in forest.column(last)
+        if (item.origin < last or (last == 0 and table.rule_of(item.state) == 0))
+        and table.row(item.state).leads_on
         and not _iteration_start(forest, item)
-        and forest.chart.goes_on(item, last)
+        and forest.goes_on(item, last)
     ]
-    return sorted(found, key=lambda item: -item.origin)
-
-
-def reading(forest: Forest) -> list[ChartItem]:
-    """The items of the last column that a byte or a token can move on; the innermost rule first."""
-    table, last = forest.table, forest.last
-    found = [item for item in forest.items(last) if table.scannable(item.state) and forest.chart.goes_on(item, last)]
     return sorted(found, key=lambda item: -item.origin)
 
 
 def _iteration_start(forest: Forest, item: ChartItem) -> bool:
     """Whether `item` only begins another iteration of a counted repetition, which stands beside what ends there."""
-    rule = forest.table.rule_of[item.state]
-    return forest.table.repeat[rule] is not None and item.state == forest.table.start[rule]
+    rule = forest.table.rule_of(item.state)
+    return forest.table.rule(rule).repeat is not None and item.state == forest.table.start(rule)
 
 
 def find_stacks(forest: Forest, tips: Iterable[ChartItem], limit: int) -> Stacks:
@@ -68,34 +63,27 @@ def find_stacks(forest: Forest, tips: Iterable[ChartItem], limit: int) -> Stacks
     listed: list[tuple[Level, ...]] = []
     looks = _MAX_STEPS
     tips = list(tips)
-    complete = True
-    for tip in tips:
-        for stack in _upwards(forest, tip):
-            if stack is not None and len(listed) < limit:
-                listed.append(stack)
-            elif stack is not None:
-                complete = False
+    for stack in chain.from_iterable(_upwards(forest, tip) for tip in tips):
+        if stack is not None:
+            if len(listed) == limit:
                 break
-            looks -= 1
-            if looks <= 0:
-                complete = False
-                break
-        if not complete:
+            listed.append(stack)
+        looks -= 1
+        if looks <= 0:
             break
-    if complete:
+    else:
         return Stacks(tuple(listed), len(listed), True)
     counts: dict[tuple[int, int], int] = {}
-    total = sum(_count(forest, (forest.table.rule_of[tip.state], tip.origin), counts) for tip in tips)
+    total = sum(_count(forest, _node(forest, tip), counts) for tip in tips)
     return Stacks(tuple(listed), max(total, len(listed) + 1), False)
 
 
 def _upwards(forest: Forest, tip: ChartItem) -> Iterator[tuple[Level, ...] | None]:
     """Stacks that end in `tip`, the shortest ways first at every level; None now and then, for whoever counts."""
-    rule_of = forest.table.rule_of
-    path = [Level(tip, forest.last)]
-    on_path = {(rule_of[tip.state], tip.origin)}
-    waiting = [iter(_callers(forest, *_node(forest, tip)))]
-    if _is_root(forest, tip):
+    node = _node(forest, tip)
+    path, on_path = [Level(tip, forest.last)], {node}
+    waiting = [iter(_callers(forest, *node))]
+    if node == _ROOT:
         yield tuple(path)
     while waiting:
         caller = next(waiting[-1], None)
@@ -109,17 +97,13 @@ def _upwards(forest: Forest, tip: ChartItem) -> Iterator[tuple[Level, ...] | Non
             continue
         path.append(caller)
         on_path.add(node)
-        if _is_root(forest, caller.item):
+        if node == _ROOT:
             yield tuple(reversed(path))
         waiting.append(iter(_callers(forest, *node)))
 
 
 def _node(forest: Forest, item: ChartItem) -> tuple[int, int]:
-    return forest.table.rule_of[item.state], item.origin
-
-
-def _is_root(forest: Forest, item: ChartItem) -> bool:
-    return item.origin == 0 and forest.table.rule_of[item.state] == 0
+    return forest.table.rule_of(item.state), item.origin
 
 
 def _callers(forest: Forest, rule: int, column: int) -> list[Level]:
@@ -127,22 +111,33 @@ def _callers(forest: Forest, rule: int, column: int) -> list[Level]:
     return [Level(item, column) for item in dict.fromkeys(before for before, _ in forest.callers(rule, column))]
 
 
+def shortest_stack(forest: Forest, level: Level) -> list[Level]:
+    """The shortest stack that ends in `level`, from the root on: breadth first through the callers."""
+    below: dict[Level, Level | None] = {level: None}
+    seen = {_node(forest, level.item)}
+    queue = [level]
+    for at in queue:
+        node = _node(forest, at.item)
+        if node == _ROOT:
+            found = [at]
+            while (next_one := below[found[-1]]) is not None:
+                found.append(next_one)
+            return found
+        for caller in _callers(forest, *node):
+            above = _node(forest, caller.item)
+            if above not in seen:
+                seen.add(above)
+                below[caller] = at
+                queue.append(caller)
+    return [level]
+
+
 def _count(forest: Forest, node: tuple[int, int], counts: dict[tuple[int, int], int]) -> int:
     """Ways from a node to the root, without those through a node that is being counted (left recursion)."""
-    stack = [node]
-    while stack:
-        at = stack[-1]
-        if counts.get(at, -1) >= 0:
-            stack.pop()
-            continue
-        callers = [_node(forest, level.item) for level in _callers(forest, *at)]
-        if at not in counts:
-            counts[at] = -1  # being counted
-            missing = [caller for caller in callers if caller not in counts]
-            if missing:
-                stack += missing
-                continue
-        total = int(at == (0, 0)) + sum(max(0, counts.get(caller, 0)) for caller in callers)
-        counts[at] = min(total, MAX_WAYS)
-        stack.pop()
+
+    def callers(at: tuple[int, int]) -> list[tuple[int, int]]:
+        return [_node(forest, level.item) for level in reversed(_callers(forest, *at))]
+
+    for at in settled(node, callers, counts.__contains__, cyclic=True):
+        counts[at] = min(int(at == _ROOT) + sum(counts.get(caller, 0) for caller in callers(at)), MAX_WAYS)
     return counts[node]

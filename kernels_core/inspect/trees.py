@@ -115,11 +115,11 @@ class Builder:
 
     def _opened(self, stack: tuple[Level, ...], depth: int) -> _Node:
         item = stack[0].item
-        rule = self._forest.table.rule_of[item.state]
+        rule = self._forest.table.rule_of(item.state)
         key = f"{self._name(rule)}@{item.origin}-"
         node = _Node("rule", self._name(rule), item.origin, self._forest.last, depth, key, rule, stack)
         while node.dotted + 1 < len(stack):  # a repetition in the rule itself is where the rule waits
-            if not self._spliced(self._forest.table.rule_of[stack[node.dotted + 1].item.state], node):
+            if not self._spliced(self._forest.table.rule_of(stack[node.dotted + 1].item.state), node):
                 break
             node.dotted += 1
         return node
@@ -224,7 +224,7 @@ class Builder:
 
     def _spliced(self, rule: int, node: _Node) -> bool:
         """Whether `rule` is a counted repetition in the middle of the node's own rule: no rule of the grammar."""
-        return self._forest.table.repeat[rule] is not None and self._name(rule) == node.label
+        return self._forest.table.rule(rule).repeat is not None and self._name(rule) == node.label
 
     def _text(self, found: list[_Node], node: _Node, begin: int, end: int) -> None:
         if found and found[-1].kind == "text":
@@ -237,23 +237,16 @@ class Builder:
     def _open_parts(self, node: _Node) -> list[_Node]:
         forest, stack = self._forest, node.stack
         parts, node.readings, node.reading = self._so_far(stack[0], node.key)
-        level = 0
-        # Counted repetitions in the rule itself, and the levels of a right-recursive list.
+        level, deep = 0, False
+        # Counted repetitions in the rule itself, and the levels of a right-recursive list, which is flat to its end.
         while level + 1 < len(stack):
-            rule = forest.table.rule_of[stack[level + 1].item.state]
-            deep = rule == node.rule and self._run(stack, level) >= _FLAT_FROM
+            rule = forest.table.rule_of(stack[level + 1].item.state)
+            deep = rule == node.rule and (deep or self._run(stack, level) >= _FLAT_FROM)
             if not deep and not self._spliced(rule, node):
                 break
             level += 1
             node.levels += deep
             parts += self._so_far(stack[level], "")[0]
-            if deep:  # once a list is flat it is flat to its end
-                while level + 1 < len(stack):
-                    if forest.table.rule_of[stack[level + 1].item.state] != node.rule:
-                        break
-                    level += 1
-                    node.levels += 1
-                    parts += self._so_far(stack[level], "")[0]
         node.dotted = level
         children = self._children(node, parts)
         if level + 1 < len(stack):
@@ -263,8 +256,8 @@ class Builder:
     def _run(self, stack: tuple[Level, ...], level: int) -> int:
         """How many levels from `level` on have the same rule."""
         rule_of = self._forest.table.rule_of
-        rule, at = rule_of[stack[level].item.state], level
-        while at < len(stack) and rule_of[stack[at].item.state] == rule and at - level < _FLAT_FROM:
+        rule, at = rule_of(stack[level].item.state), level
+        while at < len(stack) and rule_of(stack[at].item.state) == rule and at - level < _FLAT_FROM:
             at += 1
         return at - level
 
@@ -280,7 +273,7 @@ class Builder:
         if node.dotted + 1 == len(node.stack):
             return table.dots(state)
         below = node.stack[node.dotted + 1].item
-        return table.dots_before(state, [self._name(table.rule_of[below.state])])
+        return table.dots_before(state, [self._name(table.rule_of(below.state))])
 
     # -- what is shown ----------------------------------------------------------------------------------------------
 

@@ -1,19 +1,21 @@
 """What free text with tags watches for, as Aho and Corasick's automaton (1975) for people: a trie, its failure links.
 
 The engine writes the same automaton into a rule (`automata/tag_dispatch.pyx`, which also says what `least` is for);
-this one is in plain Python, knows the names of things, and reads the same bytes.
+this one knows the names of things, reads the same bytes, and has no links: nodes are texts, and are looked up.
 
 Read on: `dispatch.py` (which text was free, which was a tag).
 """
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import bisect_left
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from kernels_core.grammar.ir import RuleRef, TagDispatch
 from kernels_core.grammar.printer import print_node
+from kernels_core.inspect.classic import in_common
 
 PatternKind: TypeAlias = Literal["tag", "stop", "exclude"]
 
@@ -84,19 +86,19 @@ class TriggerAutomaton:
 
 
 class Watch:
-    """The automaton of one `TagDispatch`.  Nodes are numbered as they are added, 0 is the root."""
+    """The automaton of one `TagDispatch`.  A node is the text that leads to it, b"" the root."""
 
     def __init__(self, node: TagDispatch, rule: str) -> None:
         self.node = node
         self.rule = rule
         self.texts = (*node.tags, *node.stops, *node.excludes)
-        self._children: list[dict[int, int]] = [{}]
-        self._parent, self._byte, self.depth = [-1], [-1], [0]
-        self._ends: dict[int, list[int]] = {}
-        self._end_of = [self._add(text, number) for number, text in enumerate(self.texts)]
-        self._failure = [0] * len(self._children)
-        self.longest = [0] * len(self._children)
-        self._link()
+        self._sorted = sorted(self.texts)
+        self._lengths = sorted(set(map(len, self.texts)), reverse=True)
+        self._numbers: dict[bytes, list[int]] = {}
+        for number, text in enumerate(self.texts):
+            self._numbers.setdefault(text, []).append(number)
+        pairs = zip([b"", *self._sorted], self._sorted, strict=False)
+        self._size = 1 + sum(len(text) - in_common(before, text) for before, text in pairs)  # nodes
 
     def kind(self, pattern: int) -> PatternKind:
         """What a pattern does, by its number in `texts`."""
@@ -113,128 +115,80 @@ class Watch:
         text = print_node(node)
         return text if len(text) <= _MAX_CONTENT else text[: _MAX_CONTENT - 1] + "…"
 
-    def _add(self, text: bytes, number: int) -> int:
-        at = 0
-        for byte in text:
-            if byte not in self._children[at]:
-                self._children[at][byte] = len(self._children)
-                self._children.append({})
-                self._parent.append(at)
-                self._byte.append(byte)
-                self.depth.append(self.depth[at] + 1)
-            at = self._children[at][byte]
-        self._ends.setdefault(at, []).append(number)
-        return at
+    def suffixes(self, text: bytes) -> Iterator[bytes]:
+        """The nodes that `text` ends with, the longest first and the root last: a way along failure links."""
+        for begin in range(len(text)):
+            end = text[begin:]
+            at = bisect_left(self._sorted, end)
+            if at < len(self._sorted) and self._sorted[at].startswith(end):
+                yield end
+        yield b""
 
-    def _link(self) -> None:
-        """Failure links, breadth first; what ends at a suffix ends here too."""
-        pending = deque([0])
-        while pending:
-            at = pending.popleft()
-            if at in self._ends:
-                self.longest[at] = self.depth[at]
-            if at:
-                self.longest[at] = max(self.longest[at], self.longest[self._failure[at]])
-            for byte, child in self._children[at].items():
-                self._failure[child] = self.move(self._failure[at], byte) if at else 0
-                pending.append(child)
-
-    def move(self, node: int, byte: int) -> int:
-        """Where a byte leads."""
-        while node and byte not in self._children[node]:
-            node = self._failure[node]
-        return self._children[node].get(byte, 0)
-
-    def ended(self, node: int, least: int) -> list[int]:
+    def ended(self, node: bytes, least: int) -> list[int]:
         """The patterns that end at `node`, the longest first; those shorter than `least` do not count."""
-        found: list[int] = []
-        while node and self.depth[node] >= least:
-            found += self._ends.get(node, [])
-            node = self._failure[node]
-        return found
+        lengths = (length for length in self._lengths if least <= length <= len(node))
+        return [number for length in lengths for number in self._numbers.get(node[len(node) - length :], ())]
 
-    def step(self, node: int, least: int, byte: int) -> tuple[int, int] | None:
+    def longest(self, node: bytes) -> int:
+        """The length of the longest pattern that ends at `node`; 0 for none."""
+        ended = self.ended(node, 0)
+        return len(self.texts[ended[0]]) if ended else 0
+
+    def step(self, node: bytes, least: int, byte: int) -> tuple[bytes, int] | None:
         """(node, least) after another byte of free text or of a pattern; None where neither goes on."""
-        least = max(least, self.longest[node])
-        target = self.move(node, byte)
+        least = max(least, self.longest(node))
+        target = next(self.suffixes(node + bytes((byte,))))
         if least == 0:
             return target, 0
-        return (target, least + 1) if self.depth[target] >= least + 1 else None
+        return (target, least + 1) if len(target) >= least + 1 else None
 
-    def candidates(self, node: int) -> list[int]:
-        """The patterns that the text of `node` is a beginning of, in the order of the grammar."""
-        depth = self.depth[node]
-        path = self.path(node)
-        return [number for number, text in enumerate(self.texts) if depth and text[:depth] == path]
-
-    def path(self, node: int) -> bytes:
-        """The text from the root to `node`."""
-        text = bytearray()
-        while node:
-            text.append(self._byte[node])
-            node = self._parent[node]
-        return bytes(reversed(text))
+    def candidates(self, node: bytes) -> list[int]:
+        """The patterns that `node` is a beginning of, in the order of the grammar; of the root, none."""
+        return [number for number, text in enumerate(self.texts) if node and text.startswith(node)]
 
     # -- for people -------------------------------------------------------------------------------------------------
 
-    def failure(self, node: int) -> int:
-        """The longest proper suffix of a node that is in the trie."""
-        return self._failure[node]
-
-    def shown(self, node: int, least: int) -> TriggerAutomaton:
+    def shown(self, node: bytes, least: int) -> TriggerAutomaton:
         """The automaton with the text that has been read up to `node`."""
-        lit = self._open(node, least)
-        patterns = tuple(self._pattern(number, node, least) for number in range(len(self.texts)))
+        over = max(least, self.longest(node))  # a shorter beginning of a pattern died with the one that ended last
+        suffixes = list(self.suffixes(node))
+        lit = {b""}
+        for text in suffixes:
+            if len(text) >= over:
+                lit.update(_way(text, lit))
         kept = self._kept(node)
-        number = {one: place for place, one in enumerate(kept)}
-        nodes = tuple(
-            TrieNode(
-                place,
-                number.get(self._parent[one], -1),
-                self._byte[one],
-                self.depth[one],
-                number.get(self._failure[one], 0),
-                self._ends[one][0] if one in self._ends else None,
-                one in lit,
-            )
-            for place, one in enumerate(kept)
-        )
-        free = least == 0 and self.longest[node] == 0
-        omitted = len(self._children) - len(kept)
-        return TriggerAutomaton(self.rule, patterns, nodes, number[node], free, self.node.loop, omitted)
+        number = {text: place for place, text in enumerate(kept)}
+        nodes = [TrieNode(0, -1, -1, 0, 0, None, False)]
+        failure: dict[bytes, bytes] = {}
+        for place, text in enumerate(kept[1:], 1):
+            above, byte = text[:-1], text[-1:]
+            # A failure link leads on from that of the node above.
+            failure[text] = next(self.suffixes(failure[above] + byte)) if above else b""
+            ended = self._numbers[text][0] if text in self._numbers else None
+            shorter = number.get(failure[text], 0)
+            nodes.append(TrieNode(place, number[above], byte[0], len(text), shorter, ended, text in lit))
+        patterns = tuple(self._pattern(k, node, least, over, suffixes) for k in range(len(self.texts)))
+        omitted = self._size - len(kept)
+        return TriggerAutomaton(self.rule, patterns, tuple(nodes), number[node], over == 0, self.node.loop, omitted)
 
-    def _open(self, node: int, least: int) -> set[int]:
-        """The beginnings of patterns that the text ends with, as nodes with all nodes above them."""
-        lit: set[int] = set()
-        need = max(least, self.longest[node], 1)
-        while node and self.depth[node] >= need:
-            lit |= self._ways_down(node)
-            node = self._failure[node]
-        return lit
-
-    def _pattern(self, number: int, node: int, least: int) -> Pattern:
-        text, end = self.texts[number], self._end_of[number]
-        read: int | None = None
-        on_way, at = self._ways_down(end), node
-        least_open = max(least, self.longest[node])
+    def _pattern(self, number: int, node: bytes, least: int, over: int, suffixes: list[bytes]) -> Pattern:
+        text = self.texts[number]
         # The longest beginning that may still become the pattern; at the root it may begin with the next byte.
-        while read is None and self.depth[at] >= least:
-            alive = at == end or self.depth[at] >= least_open  # those that end at the same byte all fire
-            if (
-                alive
-                and (at == 0 or at in on_way)
-                and self._comes_to_its_end(number, node, least, text[self.depth[at] :])
-            ):
-                read = self.depth[at]
-            if at == 0:
-                break
-            at = self._failure[at]
-        rest = b"" if read is None else text[read:]
-        return Pattern(text, self.kind(number), self.content(number), read, rest)
+        read = next(
+            (
+                len(begun)
+                for begun in suffixes
+                if text.startswith(begun)
+                and len(begun) >= (least if begun == text else over)  # those that end at the same byte all fire
+                and self._comes_to_its_end(number, node, least, text[len(begun) :])
+            ),
+            None,
+        )
+        return Pattern(text, self.kind(number), self.content(number), read, b"" if read is None else text[read:])
 
-    def _comes_to_its_end(self, number: int, node: int, least: int, rest: bytes) -> bool:
+    def _comes_to_its_end(self, number: int, node: bytes, least: int, rest: bytes) -> bool:
         """Whether the pattern ends when `rest` is read: no other that begins before it may end inside it."""
-        if node == 0 and least == 0:
+        if not node and least == 0:
             return True
         for byte in rest:
             moved = self.step(node, least, byte)
@@ -243,20 +197,24 @@ class Watch:
             node, least = moved
         return number in self.ended(node, least)
 
-    def _ways_down(self, end: int) -> set[int]:
-        """The nodes on the way from the root to `end`, itself included."""
-        found = set()
-        while end > 0:
-            found.add(end)
-            end = self._parent[end]
-        return found
-
-    def _kept(self, node: int) -> list[int]:
+    def _kept(self, node: bytes) -> list[bytes]:
         """The nodes shown, breadth first: those on the way to `node`, then whole patterns while there is room."""
-        kept = {0} | self._ways_down(node)
-        first = set(self.candidates(node))
-        for number in sorted(range(len(self.texts)), key=lambda number: number not in first):
-            way = self._ways_down(self._end_of[number]) - kept
-            if len(kept) + len(way) <= MAX_NODES:
-                kept |= way
-        return sorted(kept, key=lambda one: (self.depth[one], one))
+        known = {b"", *_way(node, (b"",))}
+        for text in sorted(self.texts, key=lambda text: not node or not text.startswith(node)):
+            # A longer one has no room; its ways need not be written for that.
+            if len(text) < MAX_NODES and len(known) + len(way := _way(text, known)) <= MAX_NODES:
+                known.update(way)
+        listed: dict[bytes, None] = {b"": None}
+        for text in (*self.texts, node):
+            if text in known:
+                listed.update(dict.fromkeys(reversed(_way(text, listed))))
+        return sorted(listed, key=len)
+
+
+def _way(end: bytes, known: Container[bytes]) -> list[bytes]:
+    """`end` and the nodes above it, up to the first that is known."""
+    found = []
+    while end not in known:
+        found.append(end)
+        end = end[:-1]
+    return found

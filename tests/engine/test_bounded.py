@@ -21,7 +21,7 @@ from kernels_core.grammar.json_schema.counting import has_few_pairs
 from kernels_core.grammar.json_schema.spelling import Speller
 from kernels_core.grammar.regular.dfa import Dfa, minimal
 from kernels_core.grammar.regular.languages import ANY_CHARACTER, intersection, loop
-from kernels_core.grammar.regular.patterns import search
+from kernels_core.grammar.regular.patterns import ecma_search as search
 from kernels_core.grammar.regular.spans import spans
 from kernels_core.grammar.rulebook import RuleBook
 from kernels_core.grammar.rules import body_of

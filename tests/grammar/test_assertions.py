@@ -17,7 +17,8 @@ from kernels_core.grammar.regular.assertions import START, rest
 from kernels_core.grammar.regular.dfa import Dfa, determinise
 from kernels_core.grammar.regular.from_rules import with_languages
 from kernels_core.grammar.regular.languages import ALL, EPSILON, matches
-from kernels_core.grammar.regular.patterns import full_match, search
+from kernels_core.grammar.regular.patterns import ecma_search as search
+from kernels_core.grammar.regular.patterns import full_match
 from kernels_core.grammar.regular.reader import read
 from tests.reference import Recogniser
 from tests.strategies import examples

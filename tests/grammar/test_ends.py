@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from kernels_core.grammar.charset import Ranges
 from kernels_core.grammar.regular.ends import ending_in, starting_in
 from kernels_core.grammar.regular.languages import ALL, Language, complement, intersection, matches, union, words
-from kernels_core.grammar.regular.patterns import full_match, search
+from kernels_core.grammar.regular.patterns import ecma_search as search
+from kernels_core.grammar.regular.patterns import full_match
 from tests.strategies import examples
 
 LETTERS = "ab-é"

@@ -17,13 +17,14 @@ from kernels_core.grammar.regular.dfa import determinise
 from kernels_core.grammar.regular.languages import (
     Language,
     TooLarge,
+    TooManyStates,
     Words,
     complement,
     intersection,
     words,
 )
 from kernels_core.grammar.regular.memo import Memo
-from kernels_core.grammar.regular.patterns import search
+from kernels_core.grammar.regular.patterns import ecma_search as search
 from kernels_core.grammar.tree import Literal
 
 
@@ -92,3 +93,15 @@ def test_what_took_too_much_work_is_not_tried_again(monkeypatch: pytest.MonkeyPa
     assert made == [item]
     monkeypatch.undo()
     assert any(dfa.explored(intersection(search("again"), complement(search("never"))), 1_000).accepting)
+
+
+def test_what_few_states_were_not_enough_for_is_made_with_more_and_then_remembered() -> None:
+    item = intersection(search("few"), complement(search("more")))
+    for _ in range(2):
+        with pytest.raises(TooManyStates, match="more than 3 states"):
+            dfa.explored(item, 3)
+    found = dfa.explored(item, 1_000)
+    assert len(found.table) > 3
+    assert dfa.explored(item, 2_000) is found
+    with pytest.raises(TooManyStates, match="more than 3 states"):
+        dfa.explored(item, 3)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from kernels_core.grammar.regular.dfa import is_empty
 from kernels_core.grammar.regular.languages import intersection, matches
-from kernels_core.grammar.regular.patterns import full_match, search
+from kernels_core.grammar.regular.patterns import ecma_search as search
+from kernels_core.grammar.regular.patterns import full_match
 from kernels_core.grammar.regular.prefixes import beginning, ends_once
 from tests.strategies import examples
 

@@ -40,7 +40,7 @@ def test_what_is_watched_for_is_what_the_definition_reads(node: TagDispatch, tex
     """After each byte the same patterns have been read as far, and free text is over in the same places."""
     watch = Watch(node, "root")
     readings = [FREE]
-    place: tuple[int, int] | None = (0, 0)
+    place: tuple[bytes, int] | None = (b"", 0)
     for byte in text:
         readings = [after for reading in readings for after in read_byte(node, reading, byte)]
         place = watch.step(*place, byte)
@@ -63,7 +63,7 @@ def test_what_is_watched_for_is_what_the_definition_reads(node: TagDispatch, tex
 
 
 def test_failure_links_lead_to_the_longest_suffix() -> None:
-    shown = Watch(TagDispatch((b"abab", b"bac"), (Literal(b"x"), Literal(b"y"))), "root").shown(0, 0)
+    shown = Watch(TagDispatch((b"abab", b"bac"), (Literal(b"x"), Literal(b"y"))), "root").shown(b"", 0)
     path = {0: b""}
     for node in shown.nodes[1:]:
         path[node.id] = path[node.parent] + bytes([node.byte])
@@ -77,7 +77,7 @@ def test_failure_links_lead_to_the_longest_suffix() -> None:
 def test_a_large_trie_is_cut_and_says_so() -> None:
     tags = tuple(f"<call={number:04d}>".encode() for number in range(1_000))
     watch = Watch(TagDispatch(tags, tuple(Literal(b"x") for _ in tags)), "root")
-    node = least = 0
+    node, least = b"", 0
     for byte in b"<call=0999":
         moved = watch.step(node, least, byte)
         assert moved is not None

@@ -31,7 +31,7 @@ from kernels_core.grammar.regular.languages import (
     union,
     words,
 )
-from kernels_core.grammar.regular.patterns import search
+from kernels_core.grammar.regular.patterns import ecma_search as search
 from kernels_core.grammar.rulebook import RuleBook
 from kernels_core.options import Options
 from tests.engine.driver import minimal, tokenizer

@@ -22,7 +22,7 @@ from kernels_core.grammar.regular.languages import (
     union,
     words,
 )
-from kernels_core.grammar.regular.patterns import search
+from kernels_core.grammar.regular.patterns import ecma_search as search
 from tests.json_schema.strategies import MANY
 
 LETTERS = "ab/"

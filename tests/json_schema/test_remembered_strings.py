@@ -11,7 +11,7 @@ from kernels_core.grammar.json_schema import formats
 from kernels_core.grammar.json_schema.formats import format_language
 from kernels_core.grammar.json_schema.spelling import Speller
 from kernels_core.grammar.regular.languages import ANY_CHARACTER, Language, loop
-from kernels_core.grammar.regular.patterns import search
+from kernels_core.grammar.regular.patterns import ecma_search as search
 from kernels_core.grammar.rulebook import RuleBook
 from kernels_core.options import Options
 from tests.engine.driver import minimal

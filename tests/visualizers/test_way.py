@@ -37,7 +37,7 @@ class Walk:
     def columns(self) -> list[Column]:
         forest = engine(self.compiled)
         forest.seek(self.matcher.steps())
-        return [[(item.state, item.origin) for item in forest.items(k)] for k in range(forest.last + 1)]
+        return [[(item.state, item.origin) for item in forest.column(k)] for k in range(forest.last + 1)]
 
     def read(self, text: str) -> Travelled:
         assert self.matcher.accept_string(text)

@@ -36,7 +36,7 @@ def waiting_rules(matcher: GrammarMatcher) -> tuple[str, ...]:
     """Names of the rules, as written, that wait for a byte or a token; at most six, in the order of the automata."""
     table, found = matcher.compiled.state_table, dict[str, None]()
     for state, _, _ in sorted(matcher.masks.machine.set_items(matcher.set_number)):
-        if table.rule_of[state] >= 0 and table.scannable(state):
+        if table.rule_of(state) >= 0 and table.scannable(state):
             found.update(dict.fromkeys([rule.name for rule in table.source_rules(state)] or [table.rule_name(state)]))
     return tuple(found)[:MAX_RULES]
 

@@ -155,4 +155,4 @@ class _Columns(Sequence[Column]):
     def __getitem__(self, index: int | slice) -> Column | Sequence[Column]:
         if isinstance(index, slice):
             return [self[number] for number in range(*index.indices(len(self)))]
-        return [(item.state, item.origin) for item in self._forest.chart.column(index)]
+        return [(item.state, item.origin) for item in self._forest.column(index)]

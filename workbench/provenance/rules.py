@@ -46,7 +46,7 @@ def rule_places(
     items = [item for item in waiting if item.scannable][:MAX_ITEMS]
     for item in items:
         known = False
-        whose = table.source_name(table.rule_of[item.state])
+        whose = table.source_name(table.rule_of(item.state))
         for position in tables.positions(item.state):
             if len(found) >= MAX_PLACES:
                 return found

@@ -13,7 +13,7 @@ Languages go to the grammar as they are written, where they can; with intersecti
 become automata first, except for the two shapes that are everywhere: "anything but these words" is a tree, and a
 length on top of a pattern with one variable part is solved for that part.
 
-Read on: `escape_texts.py`, `languages.py`, `dfa.py`, `graph.py`, `../compact_body.pyx`.
+Read on: `escape_texts.py`, `languages.pyx`, `dfa.py`, `graph.py`, `../compact_body.pyx`.
 """
 
 from __future__ import annotations

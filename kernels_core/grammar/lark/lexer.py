@@ -34,6 +34,11 @@ _TOKEN = re.compile(
 )
 # These are followed by a JSON object, which is one token with its value.
 _WITH_JSON = ("%json", "%regex", "%llguidance", "%grammar_options")
+_UNCLOSED = {
+    '"': 'unterminated string literal: it is never closed, no " before the end of the line',
+    "/": "unterminated regular expression: it is never closed, no / before the end of the line",
+    "@": "empty grammar reference: unexpected character '@' without a name",
+}
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u[0-9A-Fa-f]{4}|[\"\\/bfnrt]|(.?))", re.DOTALL)
 
 
@@ -128,6 +133,59 @@ class Tokens:
         refuse(reason, self.source, offset)
 
 
+class Cursor:
+    """A place in tokens: the number `i` of the one that comes next, its `kind`, and where it `start`s."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self.tokens = tokens
+        self.i = -1
+        self.step()
+
+    def step(self, count: int = 1) -> None:
+        """Go on by so many tokens."""
+        self.i += count
+        self.kind, self.start = self.tokens.kinds[self.i], self.tokens.starts[self.i]
+
+    def next_kind(self) -> str:
+        """The kind of the token behind this one."""
+        return self.tokens.kinds[min(self.i + 1, len(self.tokens.kinds) - 1)]
+
+    def take(self) -> str:
+        """The token as it is written; go on behind it."""
+        self.step()
+        return self.tokens.text(self.i - 1)
+
+    def span(self, start: int) -> Span:
+        """From the offset `start` to the end of the token that was taken last."""
+        return Span(start, self.tokens.ends[self.i - 1])
+
+    def expect(self, kind: str, what: str) -> str:
+        """Take a token of this kind, which messages call `what`."""
+        if self.kind != kind:
+            self.unexpected(f"expected {what}")
+        return self.take()
+
+    def unexpected(self, reason: str) -> NoReturn:
+        """Raise `GrammarSyntaxError` for the token that comes next."""
+        found = self.tokens.text(self.i)
+        if self.kind == "bad":
+            if found in _UNCLOSED:
+                self.tokens.fail(_UNCLOSED[found], self.start)
+            if found == "<":
+                self._bad_special()
+            if found == "'":
+                self.tokens.fail('strings are written with "', self.start)
+            self.tokens.fail(f"unexpected character {found!r}", self.start)
+        seen = {"nl": "the end of the line", "end": "the end"}.get(self.kind, found)
+        self.tokens.fail(f"{reason}; found {seen}", self.start)
+
+    def _bad_special(self) -> NoReturn:
+        line = self.tokens.source[self.start :].partition("\n")[0]
+        if ">" in line:
+            self.tokens.fail("invalid special token: neither blanks nor < stand between < and >", self.start)
+        self.tokens.fail("unterminated special token: no > before the end of the line", self.start)
+
+
 def text_value(tokens: Tokens, i: int) -> tuple[str, bool]:
     """The value of the string at token `i`, and whether it ignores case.
 
@@ -143,6 +201,6 @@ def text_value(tokens: Tokens, i: int) -> tuple[str, bool]:
         return f"\\u00{match.group(1)}" if match.group(1) else match.group()
 
     value = json.loads(f'"{_ESCAPE.sub(replaced, inside)}"', strict=False)
-    if any("\ud800" <= letter <= "\udfff" for letter in value):
+    if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
         tokens.fail("a lone surrogate cannot be written in UTF-8", start)
     return value, ignore_case

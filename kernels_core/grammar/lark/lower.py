@@ -166,7 +166,8 @@ class _Lowering:
         terminals.look_beyond()
         terminals.define_all()
         self.remarks += check_priorities(scope, terminals)
-        rules = _Rules(self, scope, terminals, Guards(scope, terminals, start, self.spelt))
+        skips = bool(scope.ignored) and (start not in terminals or self.trailing_skip)
+        rules = _Rules(self, scope, terminals, Guards(scope, terminals, start, self.spelt), skips)
         bodies: dict[str, Node] = {}
         for name, definition in scope.definitions.items():
             self.spans[names[name]] = definition.span
@@ -181,10 +182,10 @@ class _Lowering:
             whole = self.book.reserve(f"{start}.text")  # a terminal holds no skips, so a rule around it does
             bodies[whole] = RuleRef(root)
             root = whole
-        if scope.ignored and (start not in terminals or self.trailing_skip):
-            bodies, root = self._skipping(scope, terminals, bodies, root)
+        if skips:
+            bodies, root = self._skipping(scope, rules, bodies, root)
         for name, body in bodies.items():
-            self.book.define(name, nodes.fold(body, rules.spelt_out))
+            self.book.define(name, body)
         self.remarks += terminals.remarks
         return root
 
@@ -216,13 +217,17 @@ class _Lowering:
         except InvalidStructuralTagError as error:
             reject(f"unknown special token {special.text}: {error.reason}", self.source, special.span)
 
-    def _skipping(
-        self, scope: Scope, terminals: Terminals, bodies: dict[str, Node], root: str
-    ) -> tuple[dict[str, Node], str]:
-        ignored = nodes.choice([terminals.node(expression) for expression in scope.ignored])
+    def _skipping(self, scope: Scope, rules: _Rules, bodies: dict[str, Node], root: str) -> tuple[dict[str, Node], str]:
+        ignored = nodes.choice([rules.terminals.node(expression) for expression in scope.ignored])
         skip = self.book.add("ignored", nodes.repeat(ignored, 0, None))
         made, top = with_skips(
-            bodies, root, skip, self.book.reserve, initially=scope.initial_skip, finally_=self.trailing_skip
+            bodies,
+            root,
+            skip,
+            rules.unnamed,
+            self.book.reserve,
+            initially=scope.initial_skip,
+            finally_=self.trailing_skip,
         )
         for name in made:
             origin = name.rpartition(".first")[0] if name not in self.spans else name
@@ -232,13 +237,15 @@ class _Lowering:
 
 
 class _Rules:
-    """Expressions in rules.  With `%ignore` every terminal is a call, so that skips can be put between them."""
+    """Expressions in rules.  With `skips` every terminal is a call, so that skips can be put between them: `unnamed`
+    are those under names that no rule can have."""
 
-    def __init__(self, lowering: _Lowering, scope: Scope, terminals: Terminals, guards: Guards) -> None:
+    def __init__(self, lowering: _Lowering, scope: Scope, terminals: Terminals, guards: Guards, skips: bool) -> None:
         self.lowering = lowering
         self.guards = guards
         self.scope = scope
         self.terminals = terminals
+        self.skips = skips
         self.unnamed: dict[str, Node] = {}
 
     def node(self, expression: Expression) -> Node:
@@ -285,18 +292,11 @@ class _Rules:
         return RuleRef(made, span=expression.span)
 
     def _terminal(self, node: Node) -> Node:
-        if not self.scope.ignored:
+        if not self.skips:
             return node
-        # A name that no rule can have.
         name = f"#{len(self.unnamed)}"
         self.unnamed[name] = node
         return RuleRef(name)
-
-    def spelt_out(self, node: Node, below: list[Node]) -> Node:
-        """For `fold`: unnamed terminals in their places."""
-        if isinstance(node, RuleRef):
-            return self.unnamed.get(node.name, node)
-        return nodes.rebuild(node, below)
 
     def _schema(self, expression: Schema) -> Node:
         from ..json_schema import SchemaOptions, compile_schema, schema_text

@@ -30,6 +30,7 @@ from .syntax import (
     Definition,
     Expression,
     External,
+    Given,
     Import,
     Name,
     Nested,
@@ -100,11 +101,14 @@ class Library:
 
     def _finish(self, scope: Scope, supplied: Mapping[str, object], start: str) -> None:
         self._resolve(scope)
-        write_out(scope, self.text)
-        scope.templates.clear()
-        write_out_parametric(scope, self.text, start)
+        kinds = {type(part) for expression in scope.expressions() for part in parts(expression)}
+        if scope.templates or Use in kinds:
+            write_out(scope, self.text)
+            scope.templates.clear()
+        if any(one.is_parametric for one in scope.definitions.values()) or not kinds.isdisjoint((With, Given)):
+            write_out_parametric(scope, self.text, start)
         self._declare(scope, supplied, start)
-        for definition in scope.definitions.values():
+        for definition in scope.definitions.values() if Nested in kinds else ():
             for part in parts(definition.body):
                 if isinstance(part, Nested):
                     self._finish(part.scope, supplied, "start")

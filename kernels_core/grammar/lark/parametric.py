@@ -14,12 +14,12 @@ import operator
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Final, NoReturn, TypeVar
+from typing import Final, TypeVar
 
 from ...clock import look
 from ..ir import Span
 from ..names import undefined
-from .lexer import Tokens, refuse, reject
+from .lexer import Cursor, refuse, reject
 from .syntax import (
     Alternatives,
     Argument,
@@ -48,15 +48,14 @@ _ONE_BIT: Final = {"bit_clear": 0, "bit_set": 1}
 
 
 class ParameterReader:
-    """Reads what stands behind `::` and `%if`, from token `i` on; `i` is then the token behind it."""
+    """Reads what stands behind `::` and `%if`, and moves the cursor behind it."""
 
-    def __init__(self, tokens: Tokens, i: int) -> None:
-        self._tokens = tokens
-        self.i = i
+    def __init__(self, at: Cursor) -> None:
+        self._at = at
 
     def argument(self) -> Argument:
         """A number, `_` for the caller's own, or one made of it."""
-        if self._kind in ("number", "hex"):
+        if self._at.kind in ("number", "hex"):
             return Argument("const", self._number())
         name, start = self._word("a number, _ or a function, as in name::set_bit(0)")
         match name:
@@ -69,7 +68,7 @@ class ParameterReader:
                 return Argument(name, self._within(self._number))
             case "incr" | "decr":
                 return Argument(name, 0, *self._within(self._range))
-        self._tokens.fail(
+        self._at.tokens.fail(
             f"Unexpected expression {name!r}; there are _, set_bit, clear_bit, bit_and, bit_or, incr, decr", start
         )
 
@@ -77,10 +76,10 @@ class ParameterReader:
         """A condition on the rule's number."""
         name, start = self._word("a condition, as in %if bit_clear(0)")
         if depth == _MOST_NESTED:
-            self._tokens.refuse(f"conditions are nested deeper than {_MOST_NESTED}", start)
+            self._at.tokens.refuse(f"conditions are nested deeper than {_MOST_NESTED}", start)
         match name:
             case "true":
-                if self._kind == "(":
+                if self._at.kind == "(":
                     self._take("(")
                     self._take(")")
                 return Condition("and")
@@ -102,7 +101,7 @@ class ParameterReader:
             known = (
                 "true, eq, ne, lt, le, gt, ge, bit_count_eq ..., bit_clear, bit_set, is_zeros, is_ones, and, or, not"
             )
-            self._tokens.fail(f"Unexpected condition {name!r}; there are {known}", start)
+            self._at.tokens.fail(f"Unexpected condition {name!r}; there are {known}", start)
         self._take("(")
         first, last = self._range()
         self._take(",")
@@ -112,25 +111,12 @@ class ParameterReader:
 
     # -- small steps ------------------------------------------------------------------------------------------------
 
-    @property
-    def _kind(self) -> str:
-        return self._tokens.kinds[self.i]
-
-    def _take(self, kind: str) -> str:
-        if self._kind != kind:
-            self._expected(f"{kind!r}")
-        self.i += 1
-        return self._tokens.text(self.i - 1)
+    def _take(self, kind: str) -> None:
+        self._at.expect(kind, repr(kind))
 
     def _word(self, what: str) -> tuple[str, int]:
-        if self._kind != "name":
-            self._expected(what)
-        start = self._tokens.starts[self.i]
-        return self._take("name"), start
-
-    def _expected(self, what: str) -> NoReturn:
-        found = {"nl": "the end of the line", "end": "the end"}.get(self._kind, self._tokens.text(self.i))
-        self._tokens.fail(f"expected {what}; found {found}", self._tokens.starts[self.i])
+        start = self._at.start
+        return self._at.expect("name", what), start
 
     def _within(self, read: Callable[[], T]) -> T:
         self._take("(")
@@ -139,41 +125,36 @@ class ParameterReader:
         return value
 
     def _number(self, most: int = (1 << BITS) - 1) -> int:
-        if self._kind not in ("number", "hex"):
-            self._expected("a number")
-        written = self._tokens.text(self.i)
-        value = int(written, 16 if self._kind == "hex" else 10) if len(written) <= 20 else most + 1
+        kind, start = self._at.kind, self._at.start
+        if kind not in ("number", "hex"):
+            self._at.unexpected("expected a number")
+        written = self._at.take()
+        value = int(written, 16 if kind == "hex" else 10) if len(written) <= 20 else most + 1
         if value > most:
-            self._tokens.fail(f"number {written[:24]} is too large; must be <= {most}", self._tokens.starts[self.i])
-        self.i += 1
+            self._at.tokens.fail(f"number {written[:24]} is too large; must be <= {most}", start)
         return value
 
     def _bit(self) -> int:
         return self._number(BITS - 1)
 
     def _range(self) -> tuple[int, int]:
-        start = self._tokens.starts[self.i]
-        if self._kind == "name" and self._tokens.text(self.i) == "_":
-            self.i += 1
+        at, start = self._at, self._at.start
+        if at.kind == "name" and at.tokens.text(at.i) == "_":
+            at.step()
             return 0, BITS
-        if self._kind != "[":
-            self._expected("'_' or '[start_bit:stop_bit]'")
-        self.i += 1
+        at.expect("[", "'_' or '[start_bit:stop_bit]'")
         first = self._bit()
         self._take(":")
         last = self._number(BITS)
         self._take("]")
         if last <= first:
-            self._tokens.fail(f"end bit index {last} must be > start bit index {first}", start)
+            self._at.tokens.fail(f"end bit index {last} must be > start bit index {first}", start)
         return first, last
 
 
 def write_out_parametric(scope: Scope, source: str, start: str) -> None:
     """Replace the parametric rules of `scope` by those of their members that its other rules reach."""
-    families = {name: one for name, one in scope.definitions.items() if one.is_parametric}
-    written = [expression for one in scope.definitions.values() for expression in one.expressions()]
-    if families or any(isinstance(part, With | Given) for one in (*written, *scope.ignored) for part in parts(one)):
-        _Writer(scope, source, families).write(start)
+    _Writer(scope, source).write(start)
 
 
 def _live(item: Expression) -> Expression:
@@ -196,10 +177,10 @@ def _is_dead(item: Expression) -> bool:
 
 
 class _Writer:
-    def __init__(self, scope: Scope, source: str, families: dict[str, Definition]) -> None:
+    def __init__(self, scope: Scope, source: str) -> None:
         self._scope = scope
         self._source = source
-        self._families = families
+        self._families = {name: one for name, one in scope.definitions.items() if one.is_parametric}
         self._names: dict[tuple[str, int], str] = {}
         self._waiting: list[tuple[Definition, int]] = []
 

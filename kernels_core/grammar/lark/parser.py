@@ -8,13 +8,14 @@ Read on: `lower.py` (what the tree means).
 from __future__ import annotations
 
 import re
-from typing import Any, NoReturn
+from typing import Any
 
 from ..attributes import NOTES
+from ..escapes import QUANTIFIERS
 from ..ir import Span
 from ..nodes import MAX_REPEAT
 from .common import COMMON
-from .lexer import Tokens, text_value
+from .lexer import Cursor, Tokens, text_value
 from .parametric import ParameterReader
 from .syntax import (
     Alternatives,
@@ -47,18 +48,12 @@ from .syntax import (
 MAX_GROUPS = 60
 _MAX_TOKEN = 2**31 - 1
 _MAX_LISTED = 1_000_000
-_QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _ENDS = ("nl", "end", "|", "&", ")", "]", "}", "->", "%if")
 _CAPTURE_NAME = re.compile(r"[A-Za-z0-9_.\-]+")
 _CHUNKS = re.compile(r"\w+|\s+|[^\w\s]+")
 # Kept as notes, or part of what the rule matches.
 _ATTRIBUTES = ("capture", "lazy", "max_chars", "max_tokens", "stop", "stop_capture", "suffix", "temperature")
 _OFF_OPTIONS = ("no_forcing", "allow_invalid_utf8")
-_UNCLOSED = {
-    '"': 'unterminated string literal: it is never closed, no " before the end of the line',
-    "/": "unterminated regular expression: it is never closed, no / before the end of the line",
-    "@": "empty grammar reference: unexpected character '@' without a name",
-}
 _ATOMS = "a name, a string, a regular expression or a group"
 _TOKENS_ARE_WRITTEN = "tokens are written <[12]>, <[1-5,9]>, <[^7]> or <[*]>"
 _SUBSTRINGS = '{"substring_words": "..."}, {"substring_chars": "..."}, {"substring_chunks": [...]}'
@@ -70,55 +65,7 @@ def parse(source: str, begin: int = 0) -> Scope:
     return _Parser(Tokens(source, begin)).scope("end", 0)
 
 
-class _Parser:
-    def __init__(self, tokens: Tokens) -> None:
-        self.tokens = tokens
-        self.i = 0
-
-    # -- small steps ----------------------------------------------------------------------------------------------
-
-    @property
-    def kind(self) -> str:
-        return self.tokens.kinds[self.i]
-
-    @property
-    def start(self) -> int:
-        return self.tokens.starts[self.i]
-
-    def _next_kind(self, ahead: int = 1) -> str:
-        return self.tokens.kinds[min(self.i + ahead, len(self.tokens.kinds) - 1)]
-
-    def _take(self) -> str:
-        self.i += 1
-        return self.tokens.text(self.i - 1)
-
-    def _span(self, start: int) -> Span:
-        return Span(start, self.tokens.ends[self.i - 1])
-
-    def _expect(self, kind: str, what: str) -> str:
-        if self.kind != kind:
-            self._unexpected(f"expected {what}")
-        return self._take()
-
-    def _unexpected(self, reason: str) -> NoReturn:
-        found = self.tokens.text(self.i)
-        if self.kind == "bad":
-            if found in _UNCLOSED:
-                self.tokens.fail(_UNCLOSED[found], self.start)
-            if found == "<":
-                self._bad_special()
-            if found == "'":
-                self.tokens.fail('strings are written with "', self.start)
-            self.tokens.fail(f"unexpected character {found!r}", self.start)
-        seen = {"nl": "the end of the line", "end": "the end"}.get(self.kind, found)
-        self.tokens.fail(f"{reason}; found {seen}", self.start)
-
-    def _bad_special(self) -> NoReturn:
-        line = self.tokens.source[self.start :].partition("\n")[0]
-        if ">" in line:
-            self.tokens.fail("invalid special token: neither blanks nor < stand between < and >", self.start)
-        self.tokens.fail("unterminated special token: no > before the end of the line", self.start)
-
+class _Parser(Cursor):
     # -- statements -----------------------------------------------------------------------------------------------
 
     def scope(self, closing: str, depth: int) -> Scope:
@@ -126,12 +73,12 @@ class _Parser:
         scope = Scope()
         while True:
             while self.kind == "nl":
-                self.i += 1
+                self.step()
             if self.kind == closing:
                 return scope
             self._statement(scope, depth)
             if self.kind not in ("nl", closing):
-                self._unexpected("expected the end of the statement")
+                self.unexpected("expected the end of the statement")
 
     def _statement(self, scope: Scope, depth: int) -> None:
         start = self.start
@@ -139,56 +86,59 @@ class _Parser:
         if kind == "%declare":
             self._declare(scope)
         elif kind in ("%extend", "%override"):
-            self.i += 1
+            self.step()
             scope.changes.append((kind, self._definition(depth)))
         elif kind == "%ignore":
-            self.i += 1
+            self.step()
             scope.ignored.append(self._alternatives(depth))
         elif kind == "%import":
-            self.i += 1
+            self.step()
             self._import(scope)
         elif kind in ("%llguidance", "%grammar_options"):
             self._options(scope)
         elif kind.startswith("%"):
             self.tokens.fail(f"there is no statement {kind}", start)
         else:
-            name_at = next(at for at, kind in enumerate(self.tokens.kinds[self.i :], self.i) if kind not in ("?", "!"))
-            self._define(scope, self._definition(depth), self.tokens.starts[name_at])
+            first = self.i
+            made = self._definition(depth)
+            while self.tokens.kinds[first] in ("?", "!"):
+                first += 1
+            self._define(scope, made, self.tokens.starts[first])
 
     def _declare(self, scope: Scope) -> None:
-        self.i += 1
+        self.step()
         while True:
             start = self.start
-            name = self._expect("name", "a name to declare")
-            scope.declared[name] = self._span(start)
+            name = self.expect("name", "a name to declare")
+            scope.declared[name] = self.span(start)
             if self.kind in ("nl", "end", "}"):
                 return
 
     def _import(self, scope: Scope) -> None:
         start, is_file = self.start, self.kind == "."
-        self.i += is_file
+        self.step(is_file)
         what = "the name of a file, as in .file.rule" if is_file else "the name of a package, such as common"
-        path = [self._expect("name", what)]
+        path = [self.expect("name", what)]
         while self.kind == ".":
-            self.i += 1
-            path.append(self._expect("name", "a name"))
+            self.step()
+            path.append(self.expect("name", "a name"))
         names: list[tuple[str, Span]] = []
         alias: str | None = None
         if self.kind == "(":
             while self.kind != ")":
-                self.i += 1
+                self.step()
                 at = self.start
-                names.append((self._expect("name", "a name"), self._span(at)))
+                names.append((self.expect("name", "a name"), self.span(at)))
                 if self.kind not in (",", ")"):
-                    self._unexpected('expected "," or ")"')
-            self.i += 1
+                    self.unexpected('expected "," or ")"')
+            self.step()
         else:
             if len(path) == 1:
-                self._unexpected('expected "." and a name')
-            names.append((path.pop(), self._span(self.tokens.starts[self.i - 1])))
+                self.unexpected('expected "." and a name')
+            names.append((path.pop(), self.span(self.tokens.starts[self.i - 1])))
             if self.kind == "->":
-                self.i += 1
-                alias = self._expect("name", "a new name")
+                self.step()
+                alias = self.expect("name", "a new name")
         is_common = path == ["common"] and not is_file
         for name, span in names:
             if is_common and name not in COMMON:
@@ -201,7 +151,7 @@ class _Parser:
                 self._define(scope, Definition(new, Common(name, span), {}, span, is_terminal=True), span.start)
         if not is_common:
             aliased = tuple((name, alias) for name, _ in names)
-            scope.modules.append(Import(".".join(path), aliased, self._span(start)))
+            scope.modules.append(Import(".".join(path), aliased, self.span(start)))
 
     def _options(self, scope: Scope) -> None:
         for name, value in self._object().items():
@@ -213,7 +163,7 @@ class _Parser:
                 scope.initial_skip = value
             elif value:
                 self.tokens.refuse(f"{self.kind} option {name!r} is not supported, except as false", self.start)
-        self.i += 1
+        self.step()
 
     def _object(self) -> dict[str, Any]:
         value = self.tokens.values[self.i]
@@ -223,28 +173,28 @@ class _Parser:
     def _definition(self, depth: int) -> Definition:
         start = self.start
         while self.kind in ("?", "!"):
-            self.i += 1
-        name = self._expect("name", "a rule, as in: name: body")
+            self.step()
+        name = self.expect("name", "a rule, as in: name: body")
         parameters: list[str] = []
         is_parametric = self.kind == "::"
         if is_parametric:
-            self.i += 1
-            if self._expect("name", f"'_' behind '::', as in {name}::_: body") != "_" or is_terminal_name(name):
+            self.step()
+            if self.expect("name", f"'_' behind '::', as in {name}::_: body") != "_" or is_terminal_name(name):
                 self.tokens.fail("a parametric rule is written name::_: body, with a name in lower case", start)
         if self.kind == "{":
             while self.kind != "}":
-                self.i += 1
-                parameters.append(self._expect("name", "the name of a parameter, as in: name{x, y}: body"))
+                self.step()
+                parameters.append(self.expect("name", "the name of a parameter, as in: name{x, y}: body"))
                 if parameters[-1] in parameters[:-1]:
                     self.tokens.fail(f"two parameters are called {parameters[-1]!r}", self.tokens.starts[self.i - 1])
                 if self.kind not in (",", "}"):
-                    self._unexpected('expected "," or "}"')
-            self.i += 1
+                    self.unexpected('expected "," or "}"')
+            self.step()
         priority = 0
-        if self.kind == "." and self._next_kind() in ("number", "-"):
-            self.i += 1
+        if self.kind == "." and self.next_kind() in ("number", "-"):
+            self.step()
             sign = -1 if self.kind == "-" else 1
-            self.i += sign < 0
+            self.step(sign < 0)
             priority = sign * self._count()
         attributes = self._attributes(depth) if self.kind == "[" else {}
         is_terminal = is_terminal_name(name)
@@ -261,9 +211,9 @@ class _Parser:
                 self.tokens.refuse(reason, attributes[noted][1])
         if is_parametric and parameters:
             self.tokens.refuse(f"{name!r} is a template, and parametric, too: make it two rules", start)
-        self._expect(":", f"':' after rule name {name!r}")
+        self.expect(":", f"':' after rule name {name!r}")
         body = self._alternatives(depth)
-        span, made = self._span(start), tuple(parameters)
+        span, made = self.span(start), tuple(parameters)
         return Definition(name, body, attributes, span, is_terminal, made, priority, is_parametric)
 
     def _define(self, scope: Scope, made: Definition, name_at: int) -> None:
@@ -277,25 +227,25 @@ class _Parser:
 
     def _attributes(self, depth: int) -> dict[str, tuple[float | Expression | None, int]]:
         found: dict[str, tuple[float | Expression | None, int]] = {}
-        self.i += 1
+        self.step()
         while True:
             start = self.start
-            name = self._expect("name", "an attribute's name, as in name[lazy]: body")
+            name = self.expect("name", "an attribute's name, as in name[lazy]: body")
             if name not in _ATTRIBUTES:
                 self.tokens.fail(f"attribute {name!r} is not supported: there are {', '.join(_ATTRIBUTES)}", start)
             if name in found:
                 self.tokens.fail(f"{name} attribute is specified more than once: the attribute is given twice", start)
             value: float | Expression | None = None
             if self.kind == "=":
-                self.i += 1
+                self.step()
                 value = self._attribute_value(name, depth)
             elif name not in ("capture", "lazy"):
-                self._unexpected(f"the attribute {name!r} needs a value")
+                self.unexpected(f"the attribute {name!r} needs a value")
             found[name] = (value, start)
             if self.kind != ",":
                 break
-            self.i += 1
-        self._expect("]", '"," or "]"')
+            self.step()
+        self.expect("]", '"," or "]"')
         if "stop" in found and "suffix" in found:
             first, second = (name for name in found if name in ("stop", "suffix"))
             self.tokens.fail(f"{second} cannot be combined with {first}", found[second][1])
@@ -320,15 +270,15 @@ class _Parser:
                 if self.kind == "-":
                     self.tokens.fail("temperature must be a finite non-negative number", start)
                 if self.kind != "number":
-                    self._unexpected("expected number after temperature=")
-                digits = self._take()
+                    self.unexpected("expected number after temperature=")
+                digits = self.take()
                 if self.kind == ".":
-                    self.i += 1
-                    digits += "." + self._expect("number", "digits")
+                    self.step()
+                    digits += "." + self.expect("number", "digits")
                 return float(digits)
             case "capture" | "stop_capture":
                 if self.kind != "string":
-                    self._unexpected(f"expected string literal after {name}=, a name in quotes")
+                    self.unexpected(f"expected string literal after {name}=, a name in quotes")
                 value = self._text()
                 if not isinstance(value, Text) or not _CAPTURE_NAME.fullmatch(value.value):
                     empty = isinstance(value, Text) and not value.value
@@ -337,7 +287,7 @@ class _Parser:
                 return value
             case _:
                 if self.kind not in ("string", "regex", "name"):
-                    self._unexpected("expected a string, a regular expression or a terminal")
+                    self.unexpected("expected a string, a regular expression or a terminal")
                 ending = self._atom(depth)
                 if isinstance(ending, Text) and not ending.value:
                     self.tokens.fail(f"{name} must not be empty", start)
@@ -349,26 +299,24 @@ class _Parser:
         start = self.start
         items = [self._both(depth)]
         while self.kind == "|":
-            self.i += 1
+            self.step()
             items.append(self._both(depth))
-        return items[0] if len(items) == 1 else Alternatives(tuple(items), self._span(start))
+        return items[0] if len(items) == 1 else Alternatives(tuple(items), self.span(start))
 
     def _both(self, depth: int) -> Expression:
         start = self.start
         items = [self._sequence(depth)]
         while self.kind == "&":
-            self.i += 1
+            self.step()
             items.append(self._sequence(depth))
         if self.kind == "->":
-            self.i += 1
-            self._expect("name", "alias name after '->'")
-        item = items[0] if len(items) == 1 else Both(tuple(items), self._span(start))
+            self.step()
+            self.expect("name", "alias name after '->'")
+        item = items[0] if len(items) == 1 else Both(tuple(items), self.span(start))
         if self.kind != "%if":
             return item
-        reader = ParameterReader(self.tokens, self.i + 1)
-        condition = reader.condition()
-        self.i = reader.i
-        return Given(item, condition, self._span(start))
+        self.step()
+        return Given(item, ParameterReader(self).condition(), self.span(start))
 
     def _sequence(self, depth: int) -> Expression:
         start = self.start
@@ -377,15 +325,15 @@ class _Parser:
             items.append(self._quantified(depth))
         if not items:
             return Sequence((), Span(start, start))
-        return items[0] if len(items) == 1 else Sequence(tuple(items), self._span(start))
+        return items[0] if len(items) == 1 else Sequence(tuple(items), self.span(start))
 
     def _quantified(self, depth: int) -> Expression:
         start = self.start
         if self.kind == "~":
-            self.i += 1
+            self.step()
             if self.kind == "number":
                 self.tokens.fail("nothing to repeat here", start)
-            item: Expression = Others(self._atom(depth), self._span(start))
+            item: Expression = Others(self._atom(depth), self.span(start))
         else:
             item = self._atom(depth)
         bounds = self._bounds()
@@ -394,30 +342,30 @@ class _Parser:
         again = self.start
         if self._bounds() is not None:
             self.tokens.fail("two quantifiers in a row; use a group: (x?)*", again)
-        return Times(item, *bounds, self._span(start))
+        return Times(item, *bounds, self.span(start))
 
     def _bounds(self) -> tuple[int, int | None] | None:
         """The counts of a quantifier, if there is one here."""
-        if self.kind in _QUANTIFIERS:
-            return _QUANTIFIERS[self._take()]
-        if self.kind == "~" and self._next_kind() == "number":
-            self.i += 1
+        if self.kind in QUANTIFIERS:
+            return QUANTIFIERS[self.take()]
+        if self.kind == "~" and self.next_kind() == "number":
+            self.step()
             low = self._count()
             if self.kind != "..":
                 return low, low
-            self.i += 1
+            self.step()
             return self._ordered(low, self._count())
         if self.kind != "{":
             return None
-        self.i += 1
+        self.step()
         if self.kind not in ("number", ","):
             self.tokens.refuse("invalid repetition count: a count is written {n}, {n,}, {n,m} or {,m}", self.start)
         low = 0 if self.kind == "," else self._count()
         most: int | None = low
         if self.kind == ",":
-            self.i += 1
+            self.step()
             most = self._ordered(low, self._count())[1] if self.kind == "number" else None
-        self._expect("}", '"}"')
+        self.expect("}", '"}"')
         return low, most
 
     def _ordered(self, low: int, high: int) -> tuple[int, int]:
@@ -430,7 +378,7 @@ class _Parser:
 
     def _count(self) -> int:
         start = self.start
-        digits = self._expect("number", "a number").lstrip("0") or "0"
+        digits = self.expect("number", "a number").lstrip("0") or "0"
         if len(digits) > 10 or int(digits) > MAX_REPEAT:
             self.tokens.fail(f"invalid repetition count: a count may be at most {MAX_REPEAT:,}", start)
         return int(digits)
@@ -443,53 +391,51 @@ class _Parser:
             case "string":
                 return self._text()
             case "regex":
-                written = self._take()
+                written = self.take()
                 end = written.rindex("/")
-                return Pattern(written[1:end], written[end + 1 :], self._span(start))
+                return Pattern(written[1:end], written[end + 1 :], self.span(start))
             case "name":
-                name = self._take()
+                name = self.take()
                 if self.kind == "::":
-                    reader = ParameterReader(tokens, self.i + 1)
-                    argument = reader.argument()
-                    self.i = reader.i
-                    return With(name, argument, self._span(start))
-                if self.kind == "." and self._next_kind() == "number":
+                    self.step()
+                    return With(name, ParameterReader(self).argument(), self.span(start))
+                if self.kind == "." and self.next_kind() == "number":
                     tokens.refuse("a priority stands at a definition, as in name.2: body", self.start)
-                if self.kind == "{" and self._next_kind() not in ("number", ",", "-", "}"):
+                if self.kind == "{" and self.next_kind() not in ("number", ",", "-", "}"):
                     return self._use(name, depth, start)
-                return Name(name, self._span(start))
+                return Name(name, self.span(start))
             case "at":
-                return External(self._take()[1:], self._span(start))
+                return External(self.take()[1:], self.span(start))
             case "special":
                 return self._special()
             case "(" | "[":
-                self.i += 1
+                self.step()
                 inside = self._alternatives(depth + 1)
                 closing = ")" if kind == "(" else "]"
                 if self.kind == "end":
                     group = "group" if kind == "(" else "optional group"
                     tokens.fail(f"expected '{closing}' after {group}: \"{kind}\" is never closed", start)
-                self._expect(closing, f'"{closing}"')
-                return inside if kind == "(" else Times(inside, 0, 1, self._span(start))
+                self.expect(closing, f'"{closing}"')
+                return inside if kind == "(" else Times(inside, 0, 1, self.span(start))
             case "%json":
                 schema = self._object()
-                self.i += 1
+                self.step()
                 if "x-guidance" in schema:
                     tokens.refuse("the options x-guidance of a schema are not supported", start)
-                return Schema(schema, self._span(start))
+                return Schema(schema, self.span(start))
             case "%regex":
                 return self._substring()
             case "%lark":
-                self.i += 1
-                self._expect("{", '"{"')
+                self.step()
+                self.expect("{", '"{"')
                 scope = self.scope("}", depth + 1)
-                self.i += 1
-                return Nested(scope, self._span(start))
+                self.step()
+                return Nested(scope, self.span(start))
         if kind in ("*", "+", "?"):
             tokens.fail("nothing to repeat here", start)
         if kind in ("!", "-"):
             tokens.fail(f"unexpected {kind!r} character: {_ATOMS} is expected", start)
-        self._unexpected(f"expected {_ATOMS}")
+        self.unexpected(f"expected {_ATOMS}")
 
     def _use(self, name: str, depth: int, start: int) -> Use:
         """A template with its arguments, each of which is one thing: so what is written out stays small."""
@@ -497,39 +443,39 @@ class _Parser:
             self.tokens.refuse(f"groups are nested deeper than {MAX_GROUPS}", start)
         arguments: list[Expression] = []
         while self.kind != "}":
-            self.i += 1
+            self.step()
             at = self.start
             arguments.append(self._atom(depth + 1))
             if not isinstance(arguments[-1], Text | Pattern | Range | Name | Use | External | Special | TokenIds):
                 reason = "an argument is a name, a string, a regular expression or a template; give others a rule"
                 self.tokens.fail(reason, at)
             if self.kind not in (",", "}"):
-                self._unexpected('expected "," or "}"')
-        self.i += 1
-        return Use(name, tuple(arguments), self._span(start))
+                self.unexpected('expected "," or "}"')
+        self.step()
+        return Use(name, tuple(arguments), self.span(start))
 
     def _text(self) -> Text | Range:
         start = self.start
         value, ignore_case = text_value(self.tokens, self.i)
-        self.i += 1
+        self.step()
         if self.kind != "..":
-            return Text(value, ignore_case, self._span(start))
-        self.i += 1
+            return Text(value, ignore_case, self.span(start))
+        self.step()
         if self.kind != "string":
-            self._unexpected("expected the last character of the range, in quotes")
+            self.unexpected("expected the last character of the range, in quotes")
         last, last_case = text_value(self.tokens, self.i)
-        self.i += 1
+        self.step()
         if ignore_case or last_case:
             self.tokens.fail('flags are not allowed on character ranges; a range is written "a".."z"', start)
         if len(value) != 1 or len(last) != 1:
             self.tokens.fail('range endpoints must be one character each, as in "a".."z"', start)
         if last < value:
             self.tokens.fail(f"range start must not exceed end: {value}..{last} runs backwards", start)
-        return Range(ord(value), ord(last), self._span(start))
+        return Range(ord(value), ord(last), self.span(start))
 
     def _special(self) -> Expression:
-        start, written = self.start, self._take()
-        span = self._span(start)
+        start, written = self.start, self.take()
+        span = self.span(start)
         if not (written.startswith("<[") and written.endswith("]>")):
             return Special(written, span)
         inside = written[2:-2]
@@ -558,14 +504,14 @@ class _Parser:
 
     def _substring(self) -> Substring:
         start, value = self.start, self._object()
-        self.i += 1
+        self.step()
         if len(value) == 1:
             ((name, given),) = value.items()
             if name == "substring_chunks" and isinstance(given, list) and all(isinstance(one, str) for one in given):
-                return Substring(tuple(given), self._span(start))
+                return Substring(tuple(given), self.span(start))
             if name in ("substring_chars", "substring_words") and isinstance(given, str):
                 chunks = list(given) if name == "substring_chars" else _CHUNKS.findall(given)
-                return Substring(tuple(chunks), self._span(start))
+                return Substring(tuple(chunks), self.span(start))
         self.tokens.fail(f"{_not_a_substring(value)}: %regex takes one of {_SUBSTRINGS}", start)
 
 

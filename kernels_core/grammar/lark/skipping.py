@@ -32,6 +32,7 @@ def with_skips(
     bodies: Mapping[str, Node],
     start: str,
     skip: Node,
+    unnamed: Mapping[str, Node],
     reserve: Callable[[str], str],
     *,
     initially: bool,
@@ -39,8 +40,8 @@ def with_skips(
 ) -> tuple[dict[str, Node], str]:
     """Rules whose calls that are not in `bodies` are terminals, with `skip` between terminals; and their start.
 
-    New rules are named by `reserve`.  `initially`: `skip` may stand at the very beginning, too; `finally_`: behind the
-    last terminal.  A text without terminals stays empty.
+    What is called by a name of `unnamed` is put in its place.  New rules are named by `reserve`.  `initially`: `skip`
+    may stand at the very beginning, too; `finally_`: behind the last terminal.  A text without terminals stays empty.
     """
     calls = {node.name for body in bodies.values() for node in walk(body) if isinstance(node, RuleRef)}
     # A terminal counts as one even where it matches the empty text.
@@ -86,6 +87,8 @@ def with_skips(
                 more = repeat(item.inside, max(0, least - 1), None if most is None else most - 1)
                 inside = repeat(item.inside, least, most)
                 return _Forms(seq((item.first, more)), inside, least == 0 or item.nullable)
+            case RuleRef(name) if name in unnamed:
+                return _Forms(unnamed[name], seq((skip, unnamed[name])), False)
             case _:
                 return _Forms(node, seq((skip, node)), False)
 

@@ -282,6 +282,12 @@ class Scope:
     ignored: list[Expression] = field(default_factory=list)
     initial_skip: bool = False
 
+    def expressions(self) -> Iterator[Expression]:
+        """All that is written: in definitions and templates, and what is ignored."""
+        for definition in (*self.definitions.values(), *self.templates.values()):
+            yield from definition.expressions()
+        yield from self.ignored
+
 
 def parts(expression: Expression) -> Iterator[Expression]:
     """`expression` and all expressions in it, but not those of nested scopes."""

@@ -18,7 +18,7 @@ from ...clock import look
 from ..ir import Span
 from ..names import undefined
 from .lexer import refuse, reject
-from .syntax import Definition, Expression, Name, Scope, Use, parts, rebuilt
+from .syntax import Definition, Expression, Name, Scope, Use, rebuilt
 
 _MOST: Final = 5_000
 _NOWHERE: Final = Span(0, 0)
@@ -26,9 +26,7 @@ _NOWHERE: Final = Span(0, 0)
 
 def write_out(scope: Scope, source: str) -> None:
     """Replace all uses of templates in `scope`, by calls of definitions that are added to it."""
-    written = [expression for one in scope.definitions.values() for expression in one.expressions()]
-    if scope.templates or any(isinstance(part, Use) for one in (*written, *scope.ignored) for part in parts(one)):
-        _Writer(scope, source).write()
+    _Writer(scope, source).write()
 
 
 class _Writer:

@@ -97,9 +97,12 @@ class Terminals:
         self.source = source
         self.defined = {name: d for name, d in scope.definitions.items() if d.is_terminal or is_shaped(d)}
         self.remarks: dict[str, None] = {}  # in order, each once
+        self._calls = {name: self._called_by(definition) for name, definition in self.defined.items()}
         self._order = self._called_first()
         self._languages: dict[str, Language] = {}
         self._patterns: dict[Pattern, Read] = {}
+        written = (part for expression in scope.expressions() for part in parts(expression))
+        self._may_look = any(isinstance(part, Pattern) and _LOOKS.search(part.source) for part in written)
         self._looking: dict[str, Pattern | None] = {}
         for name in self._order:
             self._looking[name] = self._first_look(self.defined[name].body)
@@ -175,7 +178,13 @@ class Terminals:
         try:
             return language_node(language, self.book, hint)
         except TooManyStates as error:
-            refuse(f"this terminal needs {error}", self.source, span)
+            self._refuse(error, span)
+
+    def _refuse(self, error: TooManyStates | RecursionError, span: Span) -> NoReturn:
+        reason = f"this terminal needs {error}"
+        if isinstance(error, RecursionError):
+            reason = "terminals with assertions are nested too deeply"
+        refuse(reason, self.source, span)
 
     # -- as languages ---------------------------------------------------------------------------------------------
 
@@ -183,10 +192,8 @@ class Terminals:
         """The texts of a terminal expression."""
         try:
             return bounded(rest((with_languages(self._tree(expression, self._joined)),), EPSILON, START))
-        except TooManyStates as error:
-            refuse(f"this terminal needs {error}", self.source, expression.span)
-        except RecursionError:
-            refuse("terminals with assertions are nested too deeply", self.source, expression.span)
+        except (TooManyStates, RecursionError) as error:
+            self._refuse(error, expression.span)
 
     def _joined(self, expression: Expression) -> Tree:
         """A terminal as one regular expression, whose assertions see what stands beside them in it."""
@@ -273,10 +280,12 @@ class Terminals:
 
     def look_beyond(self) -> None:
         """Refuse assertions that ask for text around a terminal, and remark on those that forbid some there."""
+        if not self._may_look:
+            return
         rules = [one.body for name, one in self.scope.definitions.items() if name not in self.defined]
         lexed = [part for body in rules for part in parts(body)]
         whole = {part.name for part in lexed if isinstance(part, Name)}
-        called = {call.name for name in self.defined for call in self._calls(name)}
+        called = {call.name for calls in self._calls.values() for call in calls}
         apart = [part for one in self.defined.values() for part in parts(one.body) if isinstance(part, Both | Others)]
         whole |= {part.name for one in apart for part in parts(one) if isinstance(part, Name)}
         bodies = [one.body for name, one in self.defined.items() if name in whole or name not in called]
@@ -289,10 +298,8 @@ class Terminals:
     def _ask(self, expression: Expression, first: Pattern) -> None:
         try:
             asked = set(asked_beyond(self._joined(expression)))
-        except RecursionError:
-            refuse("terminals with assertions are nested too deeply", self.source, expression.span)
-        except TooManyStates as error:
-            refuse(f"this terminal needs {error}", self.source, expression.span)
+        except (TooManyStates, RecursionError) as error:
+            self._refuse(error, expression.span)
         if True in asked:
             reason = (
                 "a terminal sees its own text alone, so what this pattern asks of the text around it never holds; "
@@ -308,7 +315,7 @@ class Terminals:
         return self._first_look(expression) is not None
 
     def _first_look(self, expression: Expression) -> Pattern | None:
-        for part in parts(expression):
+        for part in parts(expression) if self._may_look else ():
             match part:
                 case Pattern(source) if _LOOKS.search(source) and any(
                     True for _ in asked_beyond(self._read(part).tree)
@@ -342,7 +349,7 @@ class Terminals:
 
     def _called_first(self) -> list[str]:
         """Terminals, each behind those it is made of.  An error where that leads in a circle."""
-        calls = {name: self._calls(name) for name in self.defined}
+        calls = self._calls
         groups = strong_components({name: [call.name for call in called] for name, called in calls.items()}, calls)
         for group in groups:
             for i, name in enumerate(group):  # in the order in which they were met: some call leads back
@@ -358,8 +365,7 @@ class Terminals:
             what = f"{call.name!r} has an attribute of terminals, and a terminal cannot reference rules"
         fail(f"{what}: it calls itself; use a rule (in lower case, without such attributes)", self.source, call.span)
 
-    def _calls(self, name: str) -> list[Name]:
-        definition = self.defined[name]
+    def _called_by(self, definition: Definition) -> list[Name]:
         inside = list(parts(definition.body))
         suffix = definition.attributes.get("suffix", (None, 0))[0]
         if suffix is not None and not isinstance(suffix, float):

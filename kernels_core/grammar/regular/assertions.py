@@ -10,7 +10,7 @@ taken when they are asked for: they are unions, over the ways to reach a charact
 assertions on that way demand.  Rules that call themselves are treated likewise, so a grammar's rules are a language
 too wherever that is regular; where it is not, a budget ends the search.
 
-Read on: `tree.py`, `languages.py` (derivatives), `patterns.py` and `from_rules.py` (who calls this).
+Read on: `tree.py`, `languages.pyx` (derivatives), `patterns.py` and `from_rules.py` (who calls this).
 """
 
 from __future__ import annotations

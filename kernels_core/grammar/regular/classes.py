@@ -9,6 +9,7 @@ Read on: `reader.py` (who calls this), `charset.py` (the named sets).
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from ...clock import look
@@ -36,6 +37,24 @@ _OF_POSIX |= {"xdigit": "0-9A-Fa-f", "word": r"\w", "blank": r" \t", "punct": "!
 _PROPERTY = re.compile(r"\{(?:([A-Za-z_]+)=)?([A-Za-z_0-9]+)\}")
 
 
+_FLAGS = {"i": "ignore_case", "m": "multiline", "s": "dot_all", "u": "strict"}
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """How a pattern is read; `strict` is the flag u, `ecma` leaves out the two escapes that are not of ECMA-262."""
+
+    ignore_case: bool = False
+    dot_all: bool = False
+    multiline: bool = False
+    strict: bool = False
+    ecma: bool = False
+
+    def changed(self, letters: str, value: bool) -> Flags:
+        """The same, but for the flags called so."""
+        return replace(self, **{_FLAGS[letter]: value for letter in letters}) if letters else self
+
+
 def fail(reason: str, source: str, offset: int) -> NoReturn:
     raise GrammarSyntaxError(reason, source, offset, language=LANGUAGE)
 
@@ -49,9 +68,7 @@ def single(code_point: int) -> Ranges:
     return ((code_point, code_point),)
 
 
-def escape(
-    source: str, slash: int, *, ignore_case: bool, strict: bool, ecma: bool, in_class: bool
-) -> tuple[int | Ranges, int]:
+def escape(source: str, slash: int, flags: Flags, *, in_class: bool) -> tuple[int | Ranges, int]:
     """The escape that the backslash at `slash` begins: a code point, or a set for `\\d`, `\\p{...}` and their like.
 
     Sets come as they are written; closing them under case is left to the caller (but for `\\W`, which is the
@@ -64,11 +81,11 @@ def escape(
     i += 1
     if letter in _CONTROL:
         return _CONTROL[letter], i
-    if letter in _OTHER_CONTROL and not strict and not ecma:
+    if letter in _OTHER_CONTROL and not flags.strict and not flags.ecma:
         return _OTHER_CONTROL[letter], i
     if letter in "dDsSwW":
         named = _NAMED[letter.lower()]
-        if letter == "W" and ignore_case:
+        if letter == "W" and flags.ignore_case:
             named = charset.close_case(named)
         return (named if letter.islower() else charset.complement(named)), i
     if letter in "pP":
@@ -91,7 +108,7 @@ def escape(
         refuse("back-references are not regular and cannot be supported", source, slash)
     if letter in _SYNTAX or (in_class and letter == "-"):
         return ord(letter), i
-    if strict or (letter.isascii() and letter.isalnum()):
+    if flags.strict or (letter.isascii() and letter.isalnum()):
         instead = f"; write {_INSTEAD[letter]}" if letter in _INSTEAD else ""
         fail(f"unknown escape \\{letter}{instead}", source, slash)
     return ord(letter), i
@@ -133,7 +150,7 @@ def _property(source: str, slash: int, *, negated: bool) -> tuple[Ranges, int]:
     return (charset.complement(found) if negated else found), match.end()
 
 
-def set_at(source: str, start: int, *, ignore_case: bool, strict: bool, ecma: bool) -> tuple[Ranges, int]:
+def set_at(source: str, start: int, flags: Flags) -> tuple[Ranges, int]:
     """The class that the bracket at `start` opens, closed under case where asked, and the offset after it."""
     i = start + 1
     negated = source.startswith("^", i)
@@ -153,26 +170,26 @@ def set_at(source: str, start: int, *, ignore_case: bool, strict: bool, ecma: bo
                 f"POSIX classes are not supported; for {named} write {instead}, for a literal [ write \\[", source, i
             )
         begin = i
-        first, i = _member(source, i, ignore_case, strict, ecma)
+        first, i = _member(source, i, flags)
         # A "-" is itself at either end of the class and beside a set; between two characters it makes a range.
         if source.startswith("-", i) and not source.startswith("-]", i) and i + 1 < len(source):
-            last, after = _member(source, i + 1, ignore_case, strict, ecma)
+            last, after = _member(source, i + 1, flags)
             if isinstance(first, int) and isinstance(last, int):
                 if last < first:
                     fail(f"the range {source[begin:after]} runs backwards", source, begin)
                 pairs.append((first, last))
                 i = after
                 continue
-            if strict:
+            if flags.strict:
                 fail(f"{source[begin:after]} is not a range of two characters", source, begin)
         pairs += single(first) if isinstance(first, int) else first
     ranges = charset.normalise(pairs)
-    if ignore_case:
+    if flags.ignore_case:
         ranges = charset.close_case(ranges)
     return (charset.complement(ranges) if negated else ranges), i + 1
 
 
-def _member(source: str, i: int, ignore_case: bool, strict: bool, ecma: bool) -> tuple[int | Ranges, int]:
+def _member(source: str, i: int, flags: Flags) -> tuple[int | Ranges, int]:
     if source[i] == "\\":
-        return escape(source, i, ignore_case=ignore_case, strict=strict, ecma=ecma, in_class=True)
+        return escape(source, i, flags, in_class=True)
     return ord(source[i]), i + 1

@@ -7,7 +7,7 @@ characters" is counted in integers beside them.
 
 Every construction has a budget of states; `TooManyStates` says that it was not enough.
 
-Read on: `languages.py` (derivatives), `graph.py` and `to_rules.py` (automata as grammar rules).
+Read on: `languages.pyx` (derivatives), `graph.py` and `to_rules.py` (automata as grammar rules).
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ __all__ = [
     "has_length",
     "is_empty",
     "minimal",
-    "shortest",
     "surely_some",
 ]
 
@@ -184,27 +183,23 @@ def _without_length(item: Language) -> tuple[Language, tuple[int, int | None]] |
 def explored(item: Language, limit: int) -> Dfa:
     """An automaton of `item`, not minimal."""
     found = _EXPLORED.known(item)
-    if found is None and (why := _TOO_LARGE.known(item)) is not None:
-        raise TooLarge(why)
-    if found is None and (_GIVEN_UP.known(item) or 0) < limit:
+    if isinstance(found, str):
+        raise TooLarge(found)
+    if found is None or (isinstance(found, int) and found < limit):
         try:
             found = _explore(item, limit)
-        except TooLarge as error:  # too much work, which is the same for every number of states
-            _TOO_LARGE.keep(item, str(error), min(item.size, _HEAVY))
-            raise
-        except TooManyStates:
-            _GIVEN_UP.keep(item, limit, min(item.size, _HEAVY))
+        except TooManyStates as error:
+            _EXPLORED.keep(item, str(error) if isinstance(error, TooLarge) else limit, min(item.size, _HEAVY))
             raise
         _EXPLORED.keep(item, found, _cells(found, item, limit))
-    if found is None or len(found.table) > limit:
+    if isinstance(found, int) or len(found.table) > limit:
         raise TooManyStates(limit)
     return found
 
 
-# The same language is asked for with several limits, one after the other: its automaton, and what was not enough.
-_EXPLORED: Memo[Language, Dfa] = Memo(1 << 9, _MOST_CELLS)
-_GIVEN_UP: Memo[Language, int] = Memo(1 << 9, _MOST_NODES)
-_TOO_LARGE: Memo[Language, str] = Memo(1 << 9, _MOST_NODES)
+# The same language is asked for with several limits, one after the other: its automaton, a number of states that was
+# not enough, or why it takes too much work, which is so for every number of states.
+_EXPLORED: Memo[Language, Dfa | int | str] = Memo(1 << 10, _MOST_CELLS)
 
 
 def _explore(item: Language, limit: int) -> Dfa:
@@ -397,24 +392,3 @@ def has_length(dfa: Dfa, least: int, most: int | None) -> bool:
             seen.add(frozenset(here))
         here = set().union(*(after[state] for state in here))
     return False
-
-
-def shortest(item: Language) -> str | None:
-    """A shortest member, or None if there is none (or none was found within the budget)."""
-    try:
-        dfa = determinise(item, _EMPTINESS_STATES)
-    except TooManyStates:
-        return None
-    seen = {0: ""}
-    queue = deque([0])
-    while queue:
-        look(10)
-        state = queue.popleft()
-        if dfa.accepting[state]:
-            return seen[state]
-        for target, ranges in dfa.edges(state).items():
-            if target not in seen:
-                printable = next((low for low, high in ranges if 0x21 <= low <= 0x7E), ranges[0][0])
-                seen[target] = seen[state] + chr(printable)
-                queue.append(target)
-    return None

@@ -31,15 +31,7 @@ from ..ir import (
     Unordered,
 )
 from .assertions import START, rest
-from .languages import (
-    EPSILON,
-    NOTHING,
-    Language,
-    TooLarge,
-    character,
-    words,
-)
-from .node_languages import node_language
+from .languages import EPSILON, NOTHING, Language, TooLarge, character, node_language, words
 from .tree import (
     Alternatives,
     Call,

@@ -35,25 +35,19 @@ def _pattern_weight(found: Language, pattern: str) -> int:
     return _weight(found, pattern)
 
 
-@memo(1 << 12, _MOST_NODES, _weight)
-def search(pattern: str, flags: str = "") -> Language:
-    """All strings in which `pattern` matches somewhere.
+@memo(1 << 12, _MOST_NODES, _pattern_weight)
+def ecma_search(pattern: str) -> Language:
+    """All strings in which a `pattern` of JSON Schema matches somewhere: its escapes are those of ECMA-262, no others.
 
     Raises `GrammarSyntaxError` for malformed patterns and `UnsupportedFeatureError` for what is not supported, with
     the offset in the pattern.
     """
-    return language_of(read(pattern, flags), anywhere=True)
-
-
-@memo(1 << 12, _MOST_NODES, _pattern_weight)
-def ecma_search(pattern: str) -> Language:
-    """The same for a `pattern` of JSON Schema, whose escapes are those of ECMA-262 and no others."""
     return language_of(read(pattern, ecma=True), anywhere=True)
 
 
 @memo(1 << 8, _MOST_NODES, _weight)
 def full_match(pattern: str, flags: str = "") -> Language:
-    """All strings that `pattern` matches as a whole; raises what `search` raises."""
+    """All strings that `pattern` matches as a whole; raises what `ecma_search` raises."""
     return language_of(read(pattern, flags), anywhere=False)
 
 

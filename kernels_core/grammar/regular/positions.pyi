@@ -1,5 +1,5 @@
 from ..charset import Ranges
-from .language import Language
+from .languages import Language
 
 __all__ = ["explore", "inhabited"]
 

@@ -10,7 +10,7 @@ sequence are determinised first: their states are places.
 
 What this cannot do (`Unfolding`, very many places) is `None` to the caller, which then takes derivatives.
 
-Read on: `dfa.py` (who calls this), `languages.py`.
+Read on: `dfa.py` (who calls this), `languages.pyx`.
 """
 
 from libcpp.vector cimport vector
@@ -297,17 +297,15 @@ cdef class _Leaf:
 cdef class _Whole:
     """Leaves under intersections, unions and complements.
 
-    A formula is a tuple: (LEAF, number), (NOT, formula), (ALL_OF or ANY_OF, formulas).  Of a state, only the leaves that
-    still matter are kept, so that states that differ elsewhere are one.
+    Of a state, only the leaves that still matter are kept, so that states that differ elsewhere are one.
     """
 
     cdef list leaves
     cdef dict numbers           # language -> leaf
-    cdef tuple formula
     cdef list samples
     cdef dict letters_of
-    # The formula once more, parts before what they are parts of: operation, leaf or first of its parts in `parts`, how
-    # many; and what was found for the state that is looked at.
+    # The formula, parts before what they are parts of: LEAF, NOT, ALL_OF or ANY_OF, leaf or first of its parts in
+    # `parts`, how many; and what was found for the state that is looked at.
     cdef vector[int] operations, firsts, counts, parts, found
     cdef vector[char] matters   # does it matter in the state that is looked at
     cdef vector[int] state      # of each leaf
@@ -317,37 +315,33 @@ cdef class _Whole:
         self.letters_of = {}
         self.leaves = []
         self.numbers = {}
-        self.formula = self._formula(item, 0)
-        self._flatten(self.formula)
+        self._formula(item, 0)
         self.found.resize(self.operations.size())
         self.matters.resize(self.operations.size())
         self.state.resize(len(self.leaves))
 
-    cdef tuple _formula(self, item, int depth):
+    cdef int _formula(self, item, int depth) except -1:
+        """Append the formula of `item` to the arrays; returns its number."""
+        cdef int operation = LEAF, first, count = 0
+        cdef list below = []
         if depth > MAX_DEPTH:
             raise _Beyond
         kind = type(item)
         if kind is Not:
-            return NOT, self._formula(item.item, depth + 1)
-        if kind is And:
-            return ALL_OF, tuple([self._formula(part, depth + 1) for part in item.items])
-        if kind is Alt and any([type(part) is And or type(part) is Not for part in item.items]):
-            return ANY_OF, tuple([self._formula(part, depth + 1) for part in item.items])
-        number = self.numbers.get(item)
-        if number is None:
-            number = self.numbers[item] = len(self.leaves)
-            self.leaves.append(_Leaf(item, self.samples, self.letters_of))
-        return LEAF, number
-
-    cdef int _flatten(self, tuple formula) except -1:
-        """Append `formula` to the arrays; returns its number."""
-        cdef int operation = formula[0], first, count = 0
-        cdef list below = []
+            operation = NOT
+        elif kind is And:
+            operation = ALL_OF
+        elif kind is Alt and any([type(part) is And or type(part) is Not for part in item.items]):
+            operation = ANY_OF
         if operation == LEAF:
-            first = formula[1]
+            number = self.numbers.get(item)
+            if number is None:
+                number = self.numbers[item] = len(self.leaves)
+                self.leaves.append(_Leaf(item, self.samples, self.letters_of))
+            first = number
         else:
-            for part in (formula[1],) if operation == NOT else formula[1]:
-                below.append(self._flatten(part))
+            for part in (item.item,) if operation == NOT else item.items:
+                below.append(self._formula(part, depth + 1))
             first, count = <int>self.parts.size(), len(below)
             for number in below:
                 self.parts.push_back(number)
@@ -401,9 +395,15 @@ cdef class _Whole:
 
     cdef list vital(self):
         """Leaves without which nothing is left."""
-        if self.formula[0] == LEAF:
-            return [self.formula[1]]
-        return [part[1] for part in self.formula[1] if part[0] == LEAF] if self.formula[0] == ALL_OF else []
+        cdef int whole = <int>self.operations.size() - 1, k, part
+        cdef list found = []
+        if self.operations[whole] == LEAF:
+            found.append(self.firsts[whole])
+        for k in range(self.counts[whole] if self.operations[whole] == ALL_OF else 0):
+            part = self.parts[self.firsts[whole] + k]
+            if self.operations[part] == LEAF:
+                found.append(self.firsts[part])
+        return found
 
     cdef bint accepts(self, tuple state) except -1:
         cdef int i, k
@@ -461,7 +461,7 @@ cdef object _explored(item, tuple letters, int limit, bint any_end):
         whole = _Whole(item, [ranges[0][0] for ranges in letters])
     except _Beyond:
         return None
-    if len(whole.leaves) == 1 and (<tuple>whole.formula)[0] == LEAF:
+    if whole.operations.size() == 1:
         return _explore_leaf(whole.leaves[0], limit, any_end)
     cdef tuple state = whole.start()
     cdef dict numbers = {state: 0}

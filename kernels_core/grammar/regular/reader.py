@@ -19,14 +19,15 @@ Read on: `classes.py` (escapes and classes), `tree.py` (what comes out).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ...clock import look
 from ...errors import UnsupportedFeatureError
 from .. import charset, nodes
 from ..analysis import MAX_NESTING
+from ..escapes import QUANTIFIERS, bound
 from ..ir import CharSet, Choice, Literal, Node, Span
-from .classes import escape, fail, refuse, set_at, single
+from .classes import Flags, escape, fail, refuse, set_at, single
 from .tree import Alternatives, Behind, InOrder, Look, Tree, alternatives, counted, in_order
 
 # Trees with assertions are built by recursion, and every assertion may multiply the states.
@@ -40,28 +41,6 @@ _LIKE_COUNT = re.compile(r"\{(?=[\s,]*+[0-9])[\s0-9,]*+\}")
 _PLAIN = re.compile(r"[^\\^$.*+?()\[\]{}|\ud800-\udfff]+")
 _NAME = re.compile(r"P?<([^\W\d]\w*+)>")
 _MODIFIERS = re.compile(r"([a-z]*+)(?:-([a-z]++))?([:)])")
-_QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Flags:
-    ignore_case: bool = False
-    dot_all: bool = False
-    multiline: bool = False
-    strict: bool = False
-    ecma: bool = False
-
-    def changed(self, letters: str, value: bool) -> _Flags:
-        flags = self
-        if "i" in letters:
-            flags = replace(flags, ignore_case=value)
-        if "s" in letters:
-            flags = replace(flags, dot_all=value)
-        if "m" in letters:
-            flags = replace(flags, multiline=value)
-        if "u" in letters:
-            flags = replace(flags, strict=value)
-        return flags
 
 
 @dataclass(slots=True)
@@ -69,7 +48,7 @@ class _Group:
     """An open group; `look` says what kind of assertion it is, if it is one."""
 
     start: int
-    flags: _Flags
+    flags: Flags
     look: str = ""
     alternatives: list[Tree] = field(default_factory=list)
     items: list[Tree] = field(default_factory=list)
@@ -110,12 +89,12 @@ def read(source: str, flags: str = "", *, ecma: bool = False) -> Pattern:
             raise UnsupportedFeatureError(
                 f"the regular-expression flag {flag!r} is not supported; the flags are i, m, s and u"
             )
-    parser = _Parser(source, _Flags(ecma=ecma).changed(flags, True))
+    parser = _Parser(source, Flags(ecma=ecma).changed(flags, True))
     return Pattern(source, parser.body(), parser.assertion, parser.empty_class)
 
 
 class _Parser:
-    def __init__(self, source: str, flags: _Flags) -> None:
+    def __init__(self, source: str, flags: Flags) -> None:
         self.source = source
         self.outer: list[_Group] = []
         self.group = _Group(0, flags)
@@ -157,7 +136,7 @@ class _Parser:
         self.group.flags = self._modified(match)
         return match.end()
 
-    def _modified(self, match: re.Match[str]) -> _Flags:
+    def _modified(self, match: re.Match[str]) -> Flags:
         on, off = match.group(1), match.group(2) or ""
         for offset, letter in [*enumerate(on, match.start(1)), *enumerate(off, match.start(2))]:
             if letter not in "ims":
@@ -282,8 +261,8 @@ class _Parser:
                     refuse("possessive quantifiers are not supported", source, i)
                 fail("two quantifiers in a row; use a group: (?:x?)*", source, i)
             fail("nothing to repeat here", source, i)
-        if source[i] in _QUANTIFIERS:
-            (low, high), end = _QUANTIFIERS[source[i]], i + 1
+        if source[i] in QUANTIFIERS:
+            (low, high), end = QUANTIFIERS[source[i]], i + 1
         else:
             low, high, end = self._bounds(i)
         if source.startswith("?", end):
@@ -297,28 +276,22 @@ class _Parser:
     def _bounds(self, i: int) -> tuple[int, int | None, int]:
         match = _COUNT.match(self.source, i)
         assert match is not None
-        low = self._bound(match, 1)
+        low = bound(match, 1, fail)
         if not match.group(2):
             if match.group(3):
                 fail("a count is written {n}, {n,} or {n,m}", self.source, i)
             return low, low, match.end()
-        high = self._bound(match, 3) if match.group(3) else None
+        high = bound(match, 3, fail) if match.group(3) else None
         if high is not None and high < low:
             fail(f"the count runs backwards: {low} is more than {high}", self.source, match.start(1))
         return low, high, match.end()
-
-    def _bound(self, match: re.Match[str], group: int) -> int:
-        digits = match.group(group).lstrip("0") or "0"
-        if len(digits) > 10 or int(digits) > nodes.MAX_REPEAT:
-            fail(f"a count may be at most {nodes.MAX_REPEAT:,}", self.source, match.start(group))
-        return int(digits)
 
     def _atom(self, i: int) -> tuple[Node, int]:
         """The node for the characters, escape, class or dot at `i`, and the offset after it."""
         source, flags = self.source, self.group.flags
         character = source[i]
         if character == "[":
-            ranges, end = set_at(source, i, ignore_case=flags.ignore_case, strict=flags.strict, ecma=flags.ecma)
+            ranges, end = set_at(source, i, flags)
             if end == i + 2 and self.empty_class is None:
                 self.empty_class = i
             return nodes.char_set(ranges, Span(i, end)), end
@@ -334,9 +307,7 @@ class _Parser:
         value: int | charset.Ranges = ord(character)
         end = i + 1
         if character == "\\":
-            value, end = escape(
-                source, i, ignore_case=flags.ignore_case, strict=flags.strict, ecma=flags.ecma, in_class=False
-            )
+            value, end = escape(source, i, flags, in_class=False)
         elif character in "{}]" and flags.strict:
             fail(f"a lone {character} must be written \\{character} under the flag u", source, i)
         if isinstance(value, int):

@@ -130,7 +130,8 @@ class NotedText:
             if chosen is not None:
                 found.append(chosen)
                 continue
-            callers = [caller for caller in self._chart.callers(item) if caller not in seen]
+            above = self._chart.callers(table.rule_of(item.state), item.origin)
+            callers = [caller for _, caller in above if caller not in seen]
             seen.update(callers)
             pending += callers
         return max(found, default=None)

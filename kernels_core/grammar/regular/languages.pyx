@@ -1,6 +1,19 @@
-"""How languages are made, in the form that stays small: union, intersection, complement, derivatives, membership.
+"""Sets of strings as extended regular expressions over code points: closed under union, intersection and complement.
 
-Read on: `languages.py` (what this is for), `language.pyx` (the classes).
+A `Language` is immutable and compares by content.  It stays symbolic (`{0,10000}` is one node, not ten thousand
+states) until an automaton is asked for; the functions that make it keep it small:
+
+- a finite set of strings (`Words`) is filtered, not intersected: membership is decided here and now;
+- complements are pushed down to the leaves; lengths (`any{l,h}`) are complemented to lengths;
+- what surely covers everything or nothing becomes `ALL` or `NOTHING`.
+
+Membership and automata come from Brzozowski derivatives (J. ACM 11, 1964): `derivative(L, c)` is the set of all w
+with `cw` in L.  Derivatives know intersection and complement as well as union, so no product construction is needed.
+
+A language holds only languages that were there before it, so there are no cycles, and it is left out of cyclic garbage
+collection: patterns and their derivatives are many objects.
+
+Read on: `dfa.py` (automata), `assertions.py`, `patterns.py` and `from_rules.py` (who builds languages).
 """
 
 import threading
@@ -8,12 +21,19 @@ from contextlib import contextmanager
 from itertools import product
 from math import prod
 
-from kernels_core.clock cimport rest
+cimport cython
+
+from cpython.object cimport Py_EQ, Py_NE
+
+from kernels_core.clock cimport breathe, rest
 from kernels_core.grammar.ranges cimport canonical, contains
-from kernels_core.grammar.regular.language cimport Alt, And, Cat, Chars, Language, Loop, Not, Unfolding, Words
 from kernels_core.grammar.regular.memo cimport Memo
+from kernels_core.grammar.tree cimport CharSet, Choice, Empty, Literal, Never, Node, Repeat, Seq
 
 from kernels_core.grammar import charset
+
+cdef extern from "Python.h":
+    void PyObject_GC_UnTrack(void *container)
 
 # Of languages that are built from what a user wrote.
 MAX_SIZE = 200_000
@@ -24,6 +44,10 @@ cdef int DEEPEST = 500
 cdef int FEW = 64
 # What languages weigh at most that are remembered: parts that they share count each time.
 cdef long long HEAVY = 50_000
+# Sizes are not counted beyond this: parts that are shared count each time, which may double with every level.
+cdef long long ENDLESS = 1 << 60
+# Nodes of grammars that are nested deeper are left to those who do not recurse.
+cdef int DEEPEST_NODE = 250
 
 
 class TooManyStates(Exception):
@@ -40,6 +64,239 @@ class TooLarge(TooManyStates):
     def __init__(self, what):
         self.limit = MAX_SIZE
         Exception.__init__(self, what)
+
+
+# -- what languages are made of ------------------------------------------------------------------------------------
+
+@cython.no_gc
+cdef class Language:
+    """A set of strings.  Equal content, equal object for all purposes; `nullable` says whether "" is in it.
+
+    `size` counts nodes and letters as they would be written out (parts that are shared count each time), `depth` how
+    far they are nested: what is to be written, or followed by recursion, is bounded by them.  `unfolds` is true of
+    an `Unfolding` and of everything that holds one.  `plain`: not empty, and without intersections and complements, but
+    for "none of these words".  `single`: the word of a set of one word, else None.
+    """
+
+    cdef Py_hash_t mixed
+    cdef readonly bint nullable, unfolds, plain
+    cdef readonly long long size
+    cdef readonly int depth
+    cdef readonly str single
+
+    cdef object key(self):
+        """What a language is identified by, besides its class."""
+        raise NotImplementedError
+
+    cdef int hold(self, object parts, long long own) except -1:
+        """Count `parts`, and `own` nodes or letters."""
+        cdef Language part
+        cdef int depth = 0, count = 0
+        self.plain = True
+        for part in parts:
+            count += 1
+            own += part.size
+            if part.depth > depth:
+                depth = part.depth
+            self.unfolds = self.unfolds or part.unfolds
+            self.plain = self.plain and part.plain
+            if own > ENDLESS:
+                own = ENDLESS
+        self.size = own
+        self.depth = depth + 1
+        return breathe(4 + count)
+
+    def __richcmp__(self, other, int operation):
+        cdef bint same
+        if operation != Py_EQ and operation != Py_NE or not isinstance(other, Language):
+            return NotImplemented
+        if self is other:
+            same = True
+        elif type(self) is not type(other) or self.mixed != (<Language>other).mixed:
+            same = False
+        else:
+            same = self.key() == (<Language>other).key()
+        return same == (operation == Py_EQ)
+
+    def __hash__(self):
+        return self.mixed
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.key()!r})"
+
+
+@cython.final
+@cython.no_gc
+cdef class Words(Language):
+    """A finite set of strings."""
+
+    cdef readonly frozenset words
+
+    def __init__(self, frozenset words not None):
+        self.words = words
+        self.nullable = "" in words
+        self.plain = len(words) > 0
+        if len(words) == 1:
+            self.single = next(iter(words))
+        cdef long long letters = 1
+        cdef bint plain = type(words) is frozenset
+        for text in words:
+            letters += len(<str>text)
+            plain = plain and type(text) is str
+        if plain:
+            # A set of strings is on no cycle.  Tracked, remembered words would be read over by each full collection,
+            # every string of them, which drives everything else out of the machine's caches.
+            PyObject_GC_UnTrack(<void *>words)
+        self.size = letters
+        self.depth = 1
+        self.mixed = hash(words) ^ 0x51
+        breathe(1 + <int>len(words))
+
+    cdef object key(self):
+        return self.words
+
+
+@cython.final
+@cython.no_gc
+cdef class Chars(Language):
+    """One character out of `ranges`, a canonical non-empty set of code points."""
+
+    cdef readonly tuple ranges
+
+    def __init__(self, tuple ranges not None):
+        self.ranges = ranges
+        self.size = self.depth = 1
+        self.plain = True
+        self.mixed = hash(ranges) ^ 0x52
+
+    cdef object key(self):
+        return self.ranges
+
+
+@cython.final
+@cython.no_gc
+cdef class Cat(Language):
+    """Concatenation of two or more languages."""
+
+    cdef readonly tuple items
+
+    def __init__(self, tuple items not None):
+        cdef Language item
+        self.items = items
+        self.hold(items, 1)
+        self.nullable = True
+        for item in items:
+            self.nullable = self.nullable and item.nullable
+        self.mixed = hash(items) ^ 0x53
+
+    cdef object key(self):
+        return self.items
+
+
+@cython.final
+@cython.no_gc
+cdef class Loop(Language):
+    """`item` from `least` to `most` times; None is without bound."""
+
+    cdef readonly Language item
+    cdef readonly object least, most
+
+    def __init__(self, Language item not None, least, most):
+        self.item, self.least, self.most = item, least, most
+        self.hold((item,), 1)
+        self.nullable = least == 0 or item.nullable
+        self.mixed = hash((item, least, most)) ^ 0x54
+
+    cdef object key(self):
+        return self.item, self.least, self.most
+
+
+@cython.final
+@cython.no_gc
+cdef class Alt(Language):
+    """Union; `items` keeps an order for printing, equality does not look at it."""
+
+    cdef readonly tuple items
+
+    def __init__(self, tuple items not None):
+        cdef Language item
+        self.items = items
+        self.hold(items, 1)
+        for item in items:
+            self.nullable = self.nullable or item.nullable
+        self.mixed = hash(frozenset(items)) ^ 0x55
+
+    cdef object key(self):
+        return frozenset(self.items)
+
+
+@cython.final
+@cython.no_gc
+cdef class And(Language):
+    """Intersection."""
+
+    cdef readonly tuple items
+
+    def __init__(self, tuple items not None):
+        cdef Language item
+        self.items = items
+        self.hold(items, 1)
+        self.plain = False
+        self.nullable = True
+        for item in items:
+            self.nullable = self.nullable and item.nullable
+        self.mixed = hash(frozenset(items)) ^ 0x56
+
+    cdef object key(self):
+        return frozenset(self.items)
+
+
+@cython.final
+@cython.no_gc
+cdef class Not(Language):
+    """All strings but those of `item`, which is none of Alt, And, Not."""
+
+    cdef readonly Language item
+
+    def __init__(self, Language item not None):
+        self.item = item
+        self.hold((item,), 1)
+        self.plain = type(item) is Words
+        self.nullable = not item.nullable
+        self.mixed = hash(item) ^ 0x57
+
+    cdef object key(self):
+        return self.item
+
+
+@cython.no_gc
+cdef class Unfolding(Language):
+    """A language that says by itself what its derivatives are, for what the algebra has no name for.
+
+    A class below this one is a Python class: it passes what it is identified by, whether "" is in it, and the languages
+    that it holds.
+    """
+
+    cdef object content
+
+    def __init__(self, content, bint nullable, parts=()):
+        self.content = content
+        self.nullable = nullable
+        self.hold(parts, 1)
+        self.unfolds = True
+        self.plain = False
+        self.mixed = hash((type(self), content))
+
+    cdef object key(self):
+        return self.content
+
+    def derive(self, code_point):
+        """See `languages.derivative`.  Raises `TooManyStates`."""
+        raise NotImplementedError
+
+    def ingredients(self):
+        """Languages and sets of characters that decide which code points its derivatives tell apart."""
+        raise NotImplementedError
 
 
 NOTHING = Words(frozenset())
@@ -571,3 +828,42 @@ cdef bint _reads(Language item, str text) except -1:
         if _is_all(item):
             return True
     return item.nullable
+
+
+# -- nodes of grammars ---------------------------------------------------------------------------------------------
+
+def node_language(Node node not None):
+    """The strings of `node`, or None where it holds anything else, or is nested deeply.  Raises `TooLarge`."""
+    return _language(node, 0)
+
+
+cdef Language _language(Node node, int depth):
+    cdef list below
+    cdef Language found
+    kind = type(node)
+    if kind is Literal:
+        try:
+            return Words(frozenset(((<Literal>node).value.decode(),)))
+        except UnicodeDecodeError:
+            return None
+    if kind is CharSet:
+        ranges = canonical((<CharSet>node).ranges)
+        return Chars(ranges) if ranges else _NOTHING
+    if depth > DEEPEST_NODE:
+        return None
+    if kind is Seq or kind is Choice:
+        below = []
+        for item in (<Seq>node).items if kind is Seq else (<Choice>node).items:
+            found = _language(item, depth + 1)
+            if found is None:
+                return None
+            below.append(found)
+        return bounded(concat_of(tuple(below)) if kind is Seq else union_of(tuple(below)))
+    if kind is Repeat:
+        found = _language((<Repeat>node).held[0], depth + 1)
+        if found is None:
+            return None
+        return bounded(loop_of(found, (<Repeat>node).minimum, (<Repeat>node).maximum))
+    if kind is Empty:
+        return _EPSILON
+    return _NOTHING if kind is Never else None
