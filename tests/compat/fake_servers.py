@@ -73,8 +73,8 @@ class VllmBackend(ABC):
     def destroy(self) -> None: ...
 
 
-class VllmError(ValueError):
-    pass
+class VllmError(Exception):
+    """A mistake of the client; no `ValueError`."""
 
 
 def closed(schema: str) -> Any:

@@ -47,6 +47,7 @@ NO_SUCH_TOKEN = {"grammar": "start: <no-such-token>"}
 def main(model: str) -> None:
     """One batch with all requests and one without a grammar, then those that cannot be served, then one more."""
     from vllm import LLM, SamplingParams
+    from vllm.exceptions import VLLMValidationError
     from vllm.sampling_params import StructuredOutputsParams
 
     llm = LLM(
@@ -77,7 +78,7 @@ def main(model: str) -> None:
     for name, kind in REFUSED.items():
         try:
             found[name] = told(llm.generate("Answer: ", asked(kind), use_tqdm=False)[0])
-        except ValueError as error:
+        except VLLMValidationError as error:
             found[name] = {"error": str(error)}
     found["no such token"] = told(llm.generate("Answer: ", asked(NO_SUCH_TOKEN), use_tqdm=False)[0])
     found["afterwards"] = told(llm.generate("Answer: ", asked(ASKED["choice"]), use_tqdm=False)[0])

@@ -19,6 +19,7 @@ from tests.compat import fake_servers as fakes  # noqa: E402
 from tests.compat import server_calls as calls  # noqa: E402
 from workbench.compat.servers import requests, sglang, vllm  # noqa: E402
 from workbench.compat.servers.requests import Follower, ServerInterfaceError, read_request  # noqa: E402
+from workbench.compat.xgrammar import structural_tag  # noqa: E402
 
 INFO = TokenizerInfo(calls.TOKENS, vocab_size=calls.SIZE, stop_token_ids=[calls.STOP])
 RESULTS: dict[str, Any] = json.loads(calls.RECORDED.read_text())
@@ -230,6 +231,32 @@ def test_choices_and_open_schemas() -> None:
         read_request("structural_tag", json.dumps(tag))
     with pytest.raises(ValueError, match="not known"):
         server.backend.compile_grammar("POEM", "")
+
+
+def test_tags_as_the_classes_of_xgrammar_write_them() -> None:
+    """vLLM and SGLang dump them with every key, and say `any_order` where the engine says `order`."""
+    schema: dict[str, Any] = {"properties": {"a": {"type": "integer"}, "b": {}}, "required": ["a", "b"]}
+    schema |= {"type": "object", "additionalProperties": False}
+    for any_order, taken in ((False, [True, False]), (True, [True, True])):
+        tag = structural_tag.StructuralTag(
+            format=structural_tag.TagFormat(
+                begin="<",
+                content=structural_tag.JSONSchemaFormat(json_schema=schema, any_order=any_order),
+                end="x",
+            )
+        )
+        written = json.dumps(tag.model_dump())
+        read_request("structural_tag", written)
+        for text, fits in zip(('<{"a":1,"b":1}x', '<{"b":1,"a":1}x'), taken, strict=True):
+            matcher = OverVllm().compile("structural_tag", written).follower.matcher
+            assert matcher.accept_string(text) is fits
+
+
+def test_integers_are_digits() -> None:
+    """A model would go on with zeros for ever."""
+    matcher = OverVllm().compile("json", '{"type": "integer"}').follower.matcher
+    assert matcher.accept_string("12")
+    assert not matcher.accept_string(".")
 
 
 PHRASE = "this token is given by its text, which requires tokenizer_info"

@@ -108,7 +108,8 @@ def _asked(kind: Kind, text: str, layout: Mapping[str, Any]) -> tuple[str, tuple
     """What reads such a request: the name behind `Grammar.from_`, and what it is given."""
     if kind in ("json", "json_object"):
         schema = text if kind == "json" else '{"type": "object"}'
-        return "json_schema", (schema,), {"order": "declared", **layout}
+        # Integers are digits: a model goes on with zeros behind a point for ever.
+        return "json_schema", (schema,), {"order": "declared", "plain_integers": True, **layout}
     if kind == "regex":
         return "regex", (text,), {}
     if kind == "grammar":
@@ -167,14 +168,21 @@ def _triggered(structures: object, triggers: object) -> dict[str, Any]:
 
 
 def _with_schemas(value: object) -> Any:
-    """A format whose schema was left open takes any JSON."""
+    """A format whose schema was left open takes any JSON; `any_order` is said as the engine says it.
+
+    The servers write their tools' tags by XGrammar's classes, which leave no key out.
+    """
     if isinstance(value, list):
         return [_with_schemas(item) for item in value]
     if not isinstance(value, dict):
         return value
     found = {key: item if key == "json_schema" else _with_schemas(item) for key, item in value.items()}
-    if found.get("type") in ("json_schema", "qwen_xml_parameter") and found.get("json_schema") is None:
-        found["json_schema"] = {}
+    if found.get("type") in ("json_schema", "qwen_xml_parameter"):
+        if found.get("json_schema") is None:
+            found["json_schema"] = {}
+        if isinstance(found.get("any_order"), bool):
+            found["order"] = "loose" if found.pop("any_order") else "declared"
+        found.setdefault("plain_integers", True)
     return found
 
 

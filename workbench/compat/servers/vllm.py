@@ -150,7 +150,7 @@ class Params(Protocol):
 
 
 def validate(sampling_params: Params, tokenizer: object = None) -> None:
-    """Read a request's grammar before it is queued; vLLM's `VLLMValidationError` (a `ValueError`) says what is wrong.
+    """Read a request's grammar before it is queued; vLLM's `VLLMValidationError` says what is wrong.
 
     Tokens that are given by their text are looked up later: vLLM hands over no tokenizer here that always has them.
     """
@@ -242,7 +242,8 @@ def _readable(tokenizer: object) -> object:
     return getattr(tokenizer, "mistral", tokenizer)
 
 
-def _validation_error() -> type[ValueError]:
+def _validation_error() -> type[Exception]:
+    """The class by which vLLM knows a mistake of the client; in newer versions it is no `ValueError`."""
     module = sys.modules.get("vllm.exceptions")
     found = getattr(module, "VLLMValidationError", ValueError)
-    return found if isinstance(found, type) and issubclass(found, ValueError) else ValueError
+    return found if isinstance(found, type) and issubclass(found, Exception) else ValueError
