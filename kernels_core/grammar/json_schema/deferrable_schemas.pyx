@@ -31,7 +31,8 @@ from kernels_core.grammar.json_schema.simple_patterns import are_disjoint, is_si
 cdef frozenset TYPES = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
 cdef int DEFERRABLE = 1, NOT_DEFERRABLE = 2, OPEN = 3       # OPEN + the level at which it was opened
 cdef int DEEPEST = 200          # schemas in schemas; what is deeper is compiled at once
-cdef int MOST_OPTIONS = 48       # alternatives of one place, far below what a normal form may have; of objects any number
+cdef int MOST_OPTIONS = 48       # alternatives of one place, far below what a normal form may have
+cdef int MOST_OBJECTS = 4096     # the same where all of them are objects
 cdef int MAX_ROUNDS = 12        # circles of references that turned out not to be deferrable
 cdef long long LARGEST = 1_000_000_000_000
 cdef int SMALL = 100        # places before or behind the point
@@ -364,7 +365,9 @@ cdef class DeferrableSchemas:
         return sure
 
     cdef bint _are_objects(self, list options) except -1:
-        """Whether all options are objects: then nothing has to be seen as one set, however many there are."""
+        """Whether all options are objects, not too many: then nothing has to be seen as one set."""
+        if len(options) > MOST_OBJECTS:
+            return False
         for one in options:
             one = self.followed(one)
             if type(one) is not dict or (<dict>one).get("type") != "object":
