@@ -15,7 +15,7 @@ from kernels_core.automata.lengths cimport ENDLESS, Lengths
 from kernels_core.automata.nfa cimport C_AFTER, Nfa, RangeEdge
 from kernels_core.automata.size_estimate cimport CALL, Callee
 from kernels_core.automata.word_trie cimport Branch, Letters, WordTrie, branch_of, is_prefix
-from kernels_core.grammar.compact_body cimport Bounded, CompactBody, Diagram, ExcludedWords
+from kernels_core.grammar.compact_body cimport Bounded, CompactBody, Diagram, ExcludedWords, ListedWords
 from kernels_core.grammar.tree cimport HOLDS_CALLS, HOLDS_TOKENS, CharSet, Empty, Literal, Node, RuleRef
 
 from kernels_core.errors import BudgetExceededError
@@ -26,6 +26,7 @@ cdef int32_t NOWHERE = -1
 FIRST_STATE = 2      # of the NFA: the first one of a diagram, or of a bounded one
 
 cdef int MOST_AROUND = 64
+cdef uint8_t NO_LETTER = 0xFF        # in no UTF-8
 
 
 cpdef bint spell_compact_body(Nfa nfa, Inlining lowering, CompactBody compact, str rule, int32_t limit) except -1:
@@ -36,6 +37,8 @@ cpdef bint spell_compact_body(Nfa nfa, Inlining lowering, CompactBody compact, s
     kind = type(compact)
     if kind is ExcludedWords:
         return _spell_excluded_words(nfa, lowering, <ExcludedWords>compact, limit)
+    if kind is ListedWords:
+        return _spell_listed_words(nfa, <ListedWords>compact, limit)
     if kind is Diagram:
         return _spell_diagram(nfa, lowering, <Diagram>compact, limit)
     if kind is Bounded:
@@ -44,7 +47,8 @@ cpdef bint spell_compact_body(Nfa nfa, Inlining lowering, CompactBody compact, s
 
 
 def prefix_at(Nfa nfa not None, int state):
-    """The letters read at a state of the automaton of an `ExcludedWords`, if they are a prefix of its words, or None."""
+    """The letters read at a state of the automaton of an `ExcludedWords` or a `ListedWords`, if they are a prefix of its
+    words, or None."""
     cdef const WordTrie* tree = nfa.words.get()
     cdef Branch branch
     cdef int32_t first
@@ -75,12 +79,33 @@ cdef bint _spell_excluded_words(Nfa nfa, Inlining lowering, ExcludedWords exclud
     elif not _spell_around(nfa, lowering, excluded, excluded.rest, limit):
         return False
     tree = nfa.words.get()
-    for word in sorted(excluded.words):
-        tree.word_first.push_back(<int32_t>tree.spelling.size())
+    for word in excluded.words:
         for letter in word:
             if not _is_letter(tree, letter):
                 raise ValueError(f"{word!r} holds a byte that is no letter")
-            tree.spelling.push_back(letter)
+    return _put_words(nfa, tree, sorted(excluded.words), limit)
+
+
+cdef bint _spell_listed_words(Nfa nfa, ListedWords listed, int32_t limit) except -1:
+    """A state for each prefix of a word; its edges, and the calls behind words, are found in the tree (`WordTrie`)."""
+    cdef WordTrie* tree = new WordTrie()
+    nfa.words.reset(tree)
+    tree.lists, tree.end, tree.beyond, tree.any_text = True, NO_LETTER, NOWHERE, NOWHERE
+    tree.letters[0] = tree.letters[1] = tree.letters[2] = tree.letters[3] = 0
+    tree.nfa_state = nfa.state()
+    nfa.epsilon(START, tree.nfa_state)
+    nfa.lay_out_edges()
+    return _put_words(nfa, tree, listed.words, limit)
+
+
+cdef bint _put_words(Nfa nfa, WordTrie* tree, words, int32_t limit) except -1:
+    """Write words, in order, into a tree, with a state for each of their prefixes.  False past `limit` states."""
+    cdef bytes word
+    cdef const uint8_t* letters
+    for word in words:
+        letters = word
+        tree.word_first.push_back(<int32_t>tree.spelling.size())
+        tree.spelling.insert(tree.spelling.end(), letters, letters + len(word))
         tree.spelling.push_back(tree.end)
     tree.word_first.push_back(<int32_t>tree.spelling.size())
     nfa.add_states(<int32_t>tree.spelling.size())
@@ -115,6 +140,7 @@ cdef bint _spell_around(Nfa nfa, Inlining lowering, ExcludedWords excluded, Node
     cdef WordTrie* tree = new WordTrie()
     cdef int32_t i
     nfa.words.reset(tree)
+    tree.lists = False
     tree.letters[0] = tree.letters[1] = tree.letters[2] = tree.letters[3] = 0
     for first, last in excluded.letters:
         tree.ranges.push_back(Letters(first, last))

@@ -197,7 +197,8 @@ cdef class Identities:
         if not rule.has_key:
             return self.rule(number)
         called = rule.nfa.called()
-        if not any(self.tables.lowering.rules[other].has_key for other in called):
+        listed = self.tables.nfas[number].nfa.words != NULL and self.tables.nfas[number].nfa.words.lists
+        if not listed and not any(self.tables.lowering.rules[other].has_key for other in called):
             for other in called:
                 self.rule(other)
             return self._hash(b"rule" + self._describe(number, self.rules))

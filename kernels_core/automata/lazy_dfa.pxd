@@ -59,4 +59,5 @@ cdef class LazyTables(Tables):
     cdef int32_t _make(self, int32_t rule, int32_t first, int32_t past, bint may_accept) except -1 nogil
     cdef int _guard(self, int32_t rule, int32_t state, const MemberSet* members, int32_t first,
                     int32_t past) except -1 nogil
+    cdef int _add_calls(self, int32_t rule, int32_t one, vector[SymbolEdge]& symbols) except -1 with gil
     cdef void _put(self, size_t first, int32_t low, int32_t high, int32_t target) noexcept nogil

@@ -17,6 +17,7 @@ from libc.stdint cimport uint8_t
 from libcpp.algorithm cimport sort, unique
 
 from kernels_core.automata.nfa_builder cimport nfa_of
+from kernels_core.automata.inlining cimport Inlining
 from kernels_core.automata.lengths cimport Lengths
 from kernels_core.automata.members cimport ALWAYS, MemberSet
 from kernels_core.automata.nfa cimport Nfa
@@ -24,8 +25,11 @@ from kernels_core.automata.tables cimport (
     ACCEPTING, CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL, TOKENS, ByteEdge, CallEdge, TokenEdge,
     mark_bytes,
 )
-from kernels_core.automata.word_trie cimport Branch, Prefix, WordTrie, add_edges, branch_of, ends_at, is_prefix
+from kernels_core.automata.word_trie cimport (
+    Branch, Prefix, WordTrie, add_edges, branch_of, letter_at, is_prefix, past_ended, past_letter,
+)
 from kernels_core.clock cimport breathe
+from kernels_core.grammar.compact_body cimport ListedWords
 
 from kernels_core.automata.unordered import refuse_keys
 from kernels_core.errors import BudgetExceededError
@@ -104,7 +108,7 @@ cdef class LazyTables(Tables):
         if rule < 0:                # the end of the text, which is of no rule
             return False
         tree = self.nfas[rule].nfa.words
-        if tree == NULL or self.subsets[state].first == self.subsets[state].past:
+        if tree == NULL or tree.lists or self.subsets[state].first == self.subsets[state].past:
             return False
         last = self.members[self.subsets[state].past - 1]    # the states of prefixes are the highest
         if not is_prefix(tree, last):
@@ -120,6 +124,8 @@ cdef class LazyTables(Tables):
     cdef bint may_be_text(self, int32_t rule) noexcept nogil:
         cdef const NfaView* nfa = &self.nfas[rule].nfa
         cdef int32_t k
+        if nfa.words != NULL and nfa.words.lists:
+            return False
         for k in range(nfa.first[nfa.size].symbol):
             if nfa.symbols[k].symbol & 1 or nfa.symbols[k].symbol != nfa.symbols[0].symbol:
                 return False
@@ -197,7 +203,7 @@ cdef class LazyTables(Tables):
             if is_prefix(nfa.words, top):
                 self.subset.push_back(top)
                 other = nfa.words.beyond
-                if self.mark[other] != self.stamp and nfa.alive[other]:
+                if not nfa.words.lists and self.mark[other] != self.stamp and nfa.alive[other]:
                     self.mark[other] = self.stamp
                     self.stack.push_back(other)
                 continue
@@ -313,7 +319,7 @@ cdef class LazyTables(Tables):
     cdef int32_t _make(self, int32_t rule, int32_t first, int32_t past, bint may_accept) except -1 nogil:
         cdef NfaView* nfa = &self.nfas[rule].nfa
         cdef int32_t state, k, j, one
-        cdef uint8_t flags = 0
+        cdef uint8_t flags = 0, letter
         cdef Branch words
         if <int32_t>self.states.size() >= self.max_states:
             with gil:
@@ -326,12 +332,20 @@ cdef class LazyTables(Tables):
             if one == FINAL and may_accept:
                 flags |= ACCEPTING
             if is_prefix(nfa.words, one):
-                flags |= SCANNABLE
-                for j in range(4):
-                    self.states[state].live[j] |= nfa.words.letters[j]
                 words = branch_of(nfa.words, one)
-                if not ends_at(nfa.words, words.first, words):
-                    mark_bytes(&self.states[state].live[0], nfa.words.end, nfa.words.end)
+                j = past_ended(nfa.words, words)
+                if nfa.words.lists:
+                    flags |= (CALLS if j > words.first else 0) | (SCANNABLE if j < words.past else 0)
+                    while j < words.past:
+                        letter = letter_at(nfa.words, j, words.depth)
+                        mark_bytes(&self.states[state].live[0], letter, letter)
+                        j = past_letter(nfa.words, j, words)
+                else:
+                    flags |= SCANNABLE
+                    if j == words.first:
+                        mark_bytes(&self.states[state].live[0], nfa.words.end, nfa.words.end)
+                    for j in range(4):
+                        self.states[state].live[j] |= nfa.words.letters[j]
             for j in range(nfa.first[one].byte, nfa.first[one + 1].byte):
                 if nfa.alive[nfa.bytes[j].target]:
                     flags |= SCANNABLE
@@ -402,6 +416,8 @@ cdef class LazyTables(Tables):
             one = self.members[k]
             if is_prefix(nfa.words, one):
                 add_edges(nfa.words, one, FINAL, ranges)
+                if nfa.words.lists and self.states[state].flags & CALLS:
+                    self._add_calls(rule, one, symbols)
             for j in range(nfa.first[one].byte, nfa.first[one + 1].byte):
                 if nfa.alive[nfa.bytes[j].target]:
                     ranges.push_back(nfa.bytes[j])
@@ -461,6 +477,18 @@ cdef class LazyTables(Tables):
         ranges.swap(self.ranges)
         symbols.swap(self.symbols)
         return 0
+
+    cdef int _add_calls(self, int32_t rule, int32_t one, vector[SymbolEdge]& symbols) except -1 with gil:
+        """Append the calls behind the listed words that end at an NFA state: their rules are asked for now."""
+        cdef const WordTrie* tree = self.nfas[rule].nfa.words
+        cdef Branch words = branch_of(tree, one)
+        cdef Inlining lowering = <Inlining?>self.lowering
+        cdef ListedWords listed = <ListedWords?>lowering.lowered_from[lowering.rules[rule]]
+        cdef int32_t word
+        with lowering.lock:
+            for word in range(words.first, past_ended(tree, words)):
+                symbols.push_back(SymbolEdge(one, 2 * lowering.number_of(lowering.callee(listed.behind(word))), FINAL))
+        return self._declare()
 
     cdef void _put(self, size_t first, int32_t low, int32_t high, int32_t target) noexcept nogil:
         """Add a byte edge to the state whose edges begin at `first`; neighbours that lead to one state are one edge."""

@@ -1,9 +1,10 @@
-"""The tree of the words that an `ExcludedWords` leaves out: for those who would rather ask it than walk its automaton,
-and for who makes that automaton's states, since the edges of a prefix are made when somebody gets there.
+"""The tree of the words that an `ExcludedWords` leaves out, or a `ListedWords` lists: for those who would rather ask it
+than walk its automaton, and for who makes that automaton's states, since the edges of a prefix are made when somebody
+gets there.
 
-A prefix of some words is a state of the NFA.  A letter that a word goes on with leads to the longer prefix, any other
-letter to the state `any_text`; behind a prefix that is no word the text may end; and what is no letter begins at
-`beyond`.
+A prefix of some words is a state of the NFA.  A letter that a word goes on with leads to the longer prefix.  Where words
+are left out any other letter leads to the state `any_text`; behind a prefix that is no word the text may end; and what
+is no letter begins at `beyond`.  Where they are listed (`lists`) a rule is called behind each.
 """
 
 from libc.stdint cimport int32_t, uint8_t, uint64_t
@@ -36,7 +37,8 @@ cdef cppclass WordTrie:
     int32_t beyond
     int32_t any_text
     uint64_t[4] letters              # one bit a byte
-    uint8_t end                      # the byte that ends a text: behind each prefix that is no word
+    uint8_t end                      # the byte that ends a text: behind each prefix that is no word; else in no word
+    bint lists                       # then there are no `ranges`, `letters`, `beyond` and `any_text`
 
 
 cdef struct Prefix:
@@ -49,6 +51,14 @@ cdef struct Prefix:
 cdef inline bint ends_at(const WordTrie* tree, int32_t word, const Branch& branch) noexcept nogil:
     """Whether `word`, the first of `branch`, is its prefix and no more."""
     return word < branch.past and letter_at(tree, word, branch.depth) == tree.end
+
+
+cdef inline int32_t past_ended(const WordTrie* tree, const Branch& branch) noexcept nogil:
+    """Where in `branch` the words end that are its prefix and no more; they come first, and may be several if listed."""
+    cdef int32_t word = branch.first
+    while ends_at(tree, word, branch):
+        word += 1
+    return word
 
 
 cdef inline uint8_t letter_at(const WordTrie* tree, int32_t word, int32_t depth) noexcept nogil:
@@ -91,11 +101,15 @@ cdef inline void add_edges(const WordTrie* tree, int32_t nfa_state, int32_t fina
                            vector[RangeEdge]& found) noexcept nogil:
     """Append the edges of the state of a prefix, ascending but for that with `end`; it also leads to `beyond`, by ε."""
     cdef Branch branch = branch_of(tree, nfa_state)
-    cdef int32_t word = branch.first, low, letter
+    cdef int32_t word = past_ended(tree, branch), low, letter
     cdef size_t i
-    if ends_at(tree, word, branch):
-        word += 1           # the prefix is a word itself
-    else:
+    if tree.lists:
+        while word < branch.past:
+            letter = letter_at(tree, word, branch.depth)
+            found.push_back(RangeEdge(nfa_state, letter, letter,
+                                      tree.nfa_state + tree.word_first[word] + branch.depth + 1))
+            word = past_letter(tree, word, branch)
+    elif word == branch.first:      # the prefix is no word itself
         found.push_back(RangeEdge(nfa_state, tree.end, tree.end, final))
     for i in range(tree.ranges.size()):
         low = tree.ranges[i].low

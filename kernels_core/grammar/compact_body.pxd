@@ -12,6 +12,11 @@ cdef class ExcludedWords(CompactBody):
     cdef readonly int end
 
 
+cdef class ListedWords(CompactBody):
+    cdef readonly tuple words           # of bytes
+    cdef readonly object behind         # a function
+
+
 cdef class Diagram(CompactBody):
     cdef readonly int size
     cdef readonly tuple edges           # of (int, Node, int)

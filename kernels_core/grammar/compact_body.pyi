@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from .tree import Node
 
@@ -16,6 +16,13 @@ class ExcludedWords:
     def __init__(
         self, words: frozenset[bytes], letters: tuple[tuple[int, int], ...], beyond: Node, rest: Node, end: int
     ) -> None: ...
+
+class ListedWords:
+    @property
+    def words(self) -> tuple[bytes, ...]: ...
+    @property
+    def behind(self) -> Callable[[int], str]: ...
+    def __init__(self, words: tuple[bytes, ...], behind: Callable[[int], str]) -> None: ...
 
 class Diagram:
     @property
@@ -54,4 +61,4 @@ class Bounded:
     ) -> None: ...
 
 # One of the classes above.
-CompactBody = ExcludedWords | Bounded | Diagram
+CompactBody = ExcludedWords | ListedWords | Bounded | Diagram

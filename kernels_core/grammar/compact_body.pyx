@@ -4,13 +4,14 @@
 (`automata/compact_bodies.pyx`), with the language and not necessarily the states of the body that is made in full.
 
 - `ExcludedWords`: any text but for some words, such as "all other keys" of an object.
+- `ListedWords`: many words, each with a rule of its own behind it, such as the beginnings of tools.
 - `Diagram`: states and labelled edges: strings with several conditions.
 - `Bounded`: the same with a bound on the number of edges: strings with conditions and a length.
 
 Like nodes (`tree.pyx`) compact bodies are immutable and made bottom-up, so there are no cycles for a garbage collector
 to look for.  They compare by identity.
 
-Read on: `ir.py`; `json_schema/spelling.py`, which makes them.
+Read on: `ir.py`; `json_schema/spelling.py` and `structural_tag/tag_lists.py`, which make them.
 """
 
 cimport cython
@@ -36,6 +37,18 @@ cdef class ExcludedWords(CompactBody):
     def __init__(self, frozenset words not None, tuple letters not None, Node beyond not None, Node rest not None,
                  int end):
         self.words, self.letters, self.beyond, self.rest, self.end = words, letters, beyond, rest, end
+
+
+@cython.final
+@cython.no_gc
+cdef class ListedWords(CompactBody):
+    """One of `words`, in order, two of which may be equal; and behind it a text of the rule that `behind(place)` names.
+
+    It is asked for when a text gets to the end of the word, and may then be made.  It does not match the empty string.
+    """
+
+    def __init__(self, tuple words not None, behind not None):
+        self.words, self.behind = words, behind
 
 
 @cython.final

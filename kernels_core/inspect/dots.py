@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from kernels_core.automata.compact_bodies import FIRST_STATE, prefix_at
 from kernels_core.automata.inlining import LoweredRule
 from kernels_core.automata.lower import AFTER, Position
-from kernels_core.grammar.compact_body import CompactBody, ExcludedWords
+from kernels_core.grammar.compact_body import CompactBody, ExcludedWords, ListedWords
 from kernels_core.grammar.ir import (
     Choice,
     GrammarIR,
@@ -64,14 +64,15 @@ def _between(name: str, left: Sequence[Node], right: Sequence[Node]) -> str:
 def dots_inside(rule: LoweredRule, compact: CompactBody, member: int) -> Iterator[str]:
     """The dotted rules of an NFA state of `rule`, which was lowered from `compact`."""
     name = rule.source
-    if isinstance(compact, ExcludedWords):
+    if isinstance(compact, ExcludedWords | ListedWords):
         assert rule.nfa is not None  # it was spelt out: it has states
         prefix = prefix_at(rule.nfa, member)
         if prefix is not None:
             known = [Literal(prefix)] if prefix else []
             words = [word for word in sorted(compact.words) if word.startswith(prefix)]
             shown = ", ".join(repr(word.decode(errors="replace")) for word in words[:_WORDS])
-            yield _between(name, known, [_ELSE]) + (f" (none of {shown})" if words else "")
+            what = "none" if isinstance(compact, ExcludedWords) else "one"
+            yield _between(name, known, [_ELSE]) + (f" ({what} of {shown})" if words else "")
         return
     if member == _FINAL:
         yield _between(name, [_ELSE], [])

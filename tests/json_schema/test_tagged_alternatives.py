@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from kernels_core import Grammar
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
+from tests.engine.driver import tokenizer
 from tests.json_schema.driver import Texts
 
 BASE = {"properties": {"kind": {"type": "string"}}, "required": ["kind"]}
@@ -67,3 +68,66 @@ def test_the_order_of_members_is_that_of_the_text() -> None:
     found = Texts(Grammar.from_json_schema(schema, order="declared"))
     assert '{"kind": 1, "x": 0, "y": 0}' in found
     assert '{"kind": 1, "y": 0, "x": 0}' not in found
+
+
+def closed(kind: Any, **members: Any) -> dict[str, Any]:
+    properties = {"kind": kind} | {name: {"type": type_} for name, type_ in members.items()}
+    required = ["kind", *[name for name in members if name.isupper()]]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def many(count: int) -> list[dict[str, Any]]:
+    """Objects that begin with the tag; those with two members more have one that is required."""
+    more: list[dict[str, Any]] = [{}, {"x": "integer"}, {"X": "integer"}, {"x": "null", "Y": "null", "z": "null"}]
+    return [closed({"const": f"k{n}"}, **more[n % 4]) for n in range(count)]
+
+
+LETTERS = [bytes([byte]) for byte in range(0x20, 0x7F)]
+TOKENS = tokenizer([*LETTERS, b'{"', b'": "', b'"k', b"k1", b'1"', b'1", "', b'"}', b'k2", "X', b"null"])
+
+
+@pytest.mark.parametrize("count", [5, 60, 200])
+@pytest.mark.parametrize("layout", [{}, {"any_whitespace": False}, {"any_whitespace": False, "indent": 1}])
+def test_a_tag_that_comes_first_is_read_before_the_object_is_looked_into(count: int, layout: Any) -> None:
+    again = closed({"enum": ["k1"], "type": "string"}, w="boolean")
+    schema = {"$defs": {"again": again}, "anyOf": [*many(count), {"$ref": "#/$defs/again"}]}
+    grammar = Grammar.from_json_schema(schema, order="declared", **layout)
+    found, validator = Texts(grammar), Draft202012Validator(schema)
+    indent = layout.get("indent")
+    values: list[Any] = [{"kind": f"k{n}"} | more for n in (0, 1, 2, 3, 4, 9) for more in ({}, {"x": 1}, {"X": 1})]
+    values += [{"kind": "k1", "w": True}, {"kind": "k3", "x": None, "Y": None}, {"kind": "k3", "Y": None, "z": None}]
+    values += [{"kind": "k3", "Y": None}, {"kind": "k"}, {"kind": "k1", "x": 1, "w": True}, {"X": 1}, {}]
+    for value in values:
+        assert (json.dumps(value, indent=indent) in found) == validator.is_valid(value), value
+    assert json.dumps({"kind": "k3", "z": None, "Y": None}, indent=indent) not in found
+    matcher = GrammarMatcher(GrammarCompiler(TOKENS).compile_json_schema(schema, order="declared", **layout))
+    start = json.dumps({"kind": "k3"}, indent=indent)
+    named = []
+    for text in (start[: start.index("3")], '3"'):
+        assert matcher.accept_string(text)
+        matcher.allowed_token_ids()
+        rules = {rule.name for rule in matcher.compiled.machine.tables.lowering.rules}
+        named.append({f"k{n}" for n in range(count)} & rules)
+    assert named[0] <= {"k1"}  # a token goes on to what follows that
+    assert named[1] - named[0] == {"k3"}
+
+
+@pytest.mark.parametrize("text", ['{"kind": "k2", "X": 1}', '{"kind": "k12"}', '{"kind": "k3", "Y": null}'])
+@pytest.mark.parametrize("more", [[], [closed({"const": "a/b"})], [{"type": "object"}], [closed({"type": "string"})]])
+def test_masks_before_and_behind_a_tag(text: str, more: list[Any]) -> None:
+    """Also where some of the objects have no such tag."""
+    matchers = [
+        GrammarMatcher(
+            GrammarCompiler(TOKENS, options=options).compile_json_schema({"anyOf": many(60) + more}, order="declared")
+        )
+        for options in (
+            Options(),
+            Options.laboratory(direct_limit=0, differential_from=0),
+            Options(lazy_lowering=False),
+        )
+    ]
+    for byte in [*text.encode(), None]:
+        masks = [matcher.allowed_token_ids() for matcher in matchers]
+        assert masks[0] == masks[1] == masks[2]
+        if byte is not None:
+            assert [matcher.accept_string(bytes([byte])) for matcher in matchers] == [True] * 3

@@ -29,6 +29,7 @@ cdef class DeferrableSchemas:
     cdef bint _is_name(self, dict schema, word, value) except -1
     cdef bint _alone(self, dict schema) except -1
     cdef bint _alternatives(self, dict schema, str word, value, int depth, int level) except -1
+    cdef bint _are_objects(self, list options) except -1
     cdef int _width(self, schema, int depth) except -1
     cdef bint _tuple(self, dict schema, list items, int depth, int level) except -1
     cdef bint _patterns(self, dict schema, value, int depth, int level) except -1

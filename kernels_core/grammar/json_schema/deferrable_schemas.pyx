@@ -32,6 +32,7 @@ cdef frozenset TYPES = frozenset(("array", "boolean", "integer", "null", "number
 cdef int DEFERRABLE = 1, NOT_DEFERRABLE = 2, OPEN = 3       # OPEN + the level at which it was opened
 cdef int DEEPEST = 200          # schemas in schemas; what is deeper is compiled at once
 cdef int MOST_OPTIONS = 48       # alternatives of one place, far below what a normal form may have
+cdef int MOST_OBJECTS = 4096     # the same where all of them are objects
 cdef int MAX_ROUNDS = 12        # circles of references that turned out not to be deferrable
 cdef long long LARGEST = 1_000_000_000_000
 cdef int SMALL = 100        # places before or behind the point
@@ -333,7 +334,9 @@ cdef class DeferrableSchemas:
         """Options, alone or beside the one type that all of them have."""
         cdef bint sure = False
         cdef list signatures = []
-        if type(value) is not list or not value or self._width(schema, 0) > MOST_OPTIONS:
+        if type(value) is not list or not value:
+            return False
+        if self._width(schema, 0) > MOST_OPTIONS and not self._are_objects(<list>value):
             return False
         beside = None
         if not self._alone(schema):
@@ -360,6 +363,16 @@ cdef class DeferrableSchemas:
             elif not self._check(one, False, depth + 1, level):
                 return False
         return sure
+
+    cdef bint _are_objects(self, list options) except -1:
+        """Whether all options are objects, not too many: then nothing has to be seen as one set."""
+        if len(options) > MOST_OBJECTS:
+            return False
+        for one in options:
+            one = self.followed(one)
+            if type(one) is not dict or (<dict>one).get("type") != "object":
+                return False
+        return True
 
     cdef int _width(self, schema, int depth) except -1:
         """How many alternatives of objects and arrays a schema has at most, if it is deferrable."""

@@ -193,8 +193,11 @@ class ObjectText:
         return self._edges[number, term, written]
 
 
-def fields_in_order(named: list[tuple[Node, bool]], others: list[Node], comma: Node) -> Node:
-    """Members in order, each with whether it is required, then any number of others; one at least."""
+def fields_in_order(named: list[tuple[Node, bool]], others: list[Node], comma: Node, begun: bool = False) -> Node:
+    """Members in order, each with whether it is required, then any number of others; one at least.
+
+    `begun`: one stands in front of them, and there may be none.
+    """
     other = choice(others)
     more = repeat(seq((comma, other)), 0, None)
 
@@ -202,6 +205,8 @@ def fields_in_order(named: list[tuple[Node, bool]], others: list[Node], comma: N
         """Members `low` to `high`, each behind a comma."""
         return seq([repeat(seq((comma, member)), 1 if required else 0, 1) for member, required in named[low:high]])
 
+    if begun:
+        return seq((after(0, len(named)), more))
     first = next((i for i, (_, required) in enumerate(named) if required), None)
     if first is not None:
         before = seq([repeat(seq((member, comma)), 0, 1) for member, _ in named[:first]])

@@ -28,11 +28,13 @@ cdef class QuickReader:
     cdef list _nodes(self, Words words, int level, str hint)
     cdef bint _unites(self, list options) except -1
     cdef Node _constant_nodes(self, Words words, int level, str hint)
-    cdef RuleRef rule(self, schema, int level, str hint, int kind=*)
+    cdef RuleRef rule(self, schema, int level, str hint, int kind=*, bint begun=*)
     cdef Node body(self, QuickRule rule)
+    cdef Node _tagged(self, list options, QuickRule rule)
+    cdef tuple _tag(self, Words words)
     cdef Words _said(self, QuickRule rule)
     cdef Node _anything(self, int level)
-    cdef Node _fields(self, Words words, int level, str name)
+    cdef Node _fields(self, Words words, int level, str name, bint begun)
     cdef Node _any_fields(self, Frame frame, RuleRef key, RuleRef value)
     cdef Node _array(self, Words words, int level, str name)
     cdef Node _string(self, Words words, str name)
@@ -47,4 +49,5 @@ cdef class QuickRule(DeferredRule):
     cdef str text               # of the schema
     cdef readonly int level
     cdef int kind               # the one type that is all `schema` speaks of; 0: not known
+    cdef readonly bint begun    # it is of objects, from behind their first member
     cdef bytes known_key

@@ -20,11 +20,14 @@ from kernels_core.grammar.json_schema.keywords.quick cimport (
 )
 from kernels_core.grammar.json_schema.deferrable_schemas cimport DeferrableSchemas, type_of
 from kernels_core.grammar.json_schema.quick_writer cimport Frame, QuickWriter
+from kernels_core.grammar.compact_body cimport ListedWords
 from kernels_core.grammar.nodes cimport choice, repeat, seq
 from kernels_core.grammar.rules cimport DeferredRule
 from kernels_core.grammar.tree cimport Literal, Node, RuleRef, Unordered, call_of
 
+from functools import partial
 from hashlib import blake2b
+from operator import itemgetter
 
 from kernels_core.grammar.json_schema.exact_text import exact_text
 from kernels_core.grammar.json_schema.keywords import QUICK
@@ -44,6 +47,7 @@ cdef Literal QUOTE = Literal(b'"')
 cdef tuple BOTH = (TRUE_TEXT, FALSE_TEXT)
 cdef tuple SINGLE = ((TRUE_TEXT, True), (FALSE_TEXT, False), (NULL_TEXT, None))
 cdef Node ANY_BOOLEAN = choice(BOTH)
+cdef object BY_FIRST = itemgetter(0)
 
 
 # Any value, and objects of any members, by the identity of what stands between values and the names of what is called:
@@ -232,20 +236,21 @@ cdef class QuickReader:
                 return choice(nodes)
         return self.rule({"type": _names(words.types), "enum": fitting}, level, hint)
 
-    cdef RuleRef rule(self, schema, int level, str hint, int kind=0):
+    cdef RuleRef rule(self, schema, int level, str hint, int kind=0, bint begun=False):
         """A call of the rule of a schema, which is a part of the document or what some keywords of one say.
 
-        `kind`: it says this type and nothing of others.
+        `kind`: it says this type and nothing of others.  `begun`: it is of objects, from behind their first member.
         """
         cdef QuickRule rule
         cdef str text = "true" if schema is True else exact_text(schema)
-        key = (level, text)
+        key = (level, text, begun)
         found = self.rules.get(key)
         if found is None:
             rule = QuickRule.__new__(QuickRule)
             rule.name = self.writer.book.free_name(hint)
             rule.notes = ()
             rule.reader, rule.schema, rule.text, rule.level, rule.kind = self, schema, text, level, kind
+            rule.begun = begun
             self.writer.book.rules[rule.name] = rule
             found = self.rules[key] = call_of(rule.name)
         return <RuleRef>found
@@ -286,12 +291,15 @@ cdef class QuickReader:
         if words.options is not None:
             if self._unites(words.options):
                 return self.document.written(rule.schema, rule.level, rule.name)
-            return choice([self.value(one, rule.level, rule.name) for one in words.options])
+            found = self._tagged(words.options, rule)
+            if found is None:
+                found = choice([self.value(one, rule.level, rule.name) for one in words.options])
+            return found
         if words.constants is not None:
             return self._constants(words)
         if words.types == OBJECT:
             if self.order != "loose":
-                found = self._fields(words, rule.level, rule.name)
+                found = self._fields(words, rule.level, rule.name, rule.begun)
         elif words.types == ARRAY:
             found = self._array(words, rule.level, rule.name)
         elif words.types == STRING:
@@ -301,6 +309,60 @@ cdef class QuickReader:
         else:
             return choice(self._nodes(words, rule.level, rule.name))
         return found if found is not None else self.document.written(rule.schema, rule.level, rule.name)
+
+    cdef Node _tagged(self, list options, QuickRule rule):
+        """Objects that begin with the same member, whose value tells which of many they are; None for others.
+
+        Which object it is is not looked into before its value was read.
+        """
+        cdef list tags = []     # how the value is written, and the object
+        cdef Frame frame = self.writer.frame(rule.level)
+        first = None
+        if len(options) <= FEW or self.order != "declared":
+            return None
+        for one in options:
+            one = self.judge.followed(one)
+            name, value = self._tag(self._read(one)) if type(one) is dict else (None, None)
+            if value is None or tags and name != first:
+                return None
+            first = name
+            tags.append(((<Literal>self.writer.word(value)).value, one, value))
+        tags.sort(key=BY_FIRST)
+        listed = self.writer.book.defer(rule.name, partial(_key_of_tags, rule),
+                                        partial(self._listed, tags, rule.level))
+        return seq((frame.open_member, self.writer.name(first), frame.colon, listed))
+
+    cdef tuple _tag(self, Words words):
+        """The name and the value of the member that an object begins with, if there is no other value; else None twice.
+        """
+        cdef dict said = words.members or {}
+        cdef dict properties = said.get("properties") or {}
+        cdef list fitting
+        if words.types != OBJECT or not properties or "patternProperties" in said:
+            return None, None
+        if said.get("additionalProperties", not self.judge.strict) is not False:
+            return None, None           # such members come in any order
+        name = next(iter(properties))
+        schema = self.judge.followed(properties[name])
+        if type(schema) is not dict or name not in (said.get("required") or ()):
+            return None, None
+        words = self._read(schema)
+        fitting = _fitting(words) if words.constants is not None else []
+        if len(fitting) != 1 or type(fitting[0]) is not str or not self.writer.is_letters(fitting[0]):
+            return None, None
+        return name, fitting[0]
+
+    def _listed(self, tags, level, compact):
+        """What `_tagged` puts behind the name of the first member."""
+        behind = partial(self._behind, tags, level)
+        if compact:
+            return ListedWords(tuple([word for word, _, _ in tags]), behind)
+        return choice([seq((Literal(word), call_of(behind(at)))) for at, (word, _, _) in enumerate(tags)])
+
+    def _behind(self, tags, level, place):
+        """The name of the rule of what is behind the first member of an object."""
+        _, schema, hint = tags[place]
+        return self.rule(schema, level, hint, 0, True).name
 
     cdef Words _said(self, QuickRule rule):
         """What the schema of a rule says."""
@@ -329,8 +391,11 @@ cdef class QuickReader:
             known = ANYTHING[key] = (frame, whole)
         return <Node>(<tuple>known)[1]
 
-    cdef Node _fields(self, Words words, int level, str name):
-        """An object that is no more than names and their values; None for others."""
+    cdef Node _fields(self, Words words, int level, str name, bint begun):
+        """An object that is no more than names and their values; None for others.
+
+        `begun`: what is behind its first member, which is required; others than declared ones are forbidden then.
+        """
         cdef dict said = words.members or {}
         cdef dict properties = said.get("properties") or {}
         cdef Frame frame = self.writer.frame(level)
@@ -358,6 +423,9 @@ cdef class QuickReader:
             if not keys and free is True:
                 return self._any_fields(frame, other_keys[0], node)
             other_values = (seq((frame.colon, node)),)
+        if begun:
+            named = [(seq(pair), must) for pair, must in list(zip(zip(keys, values), required))[1:]]
+            return seq((fields_in_order(named, [], frame.next_member, True), frame.close_object))
         if not keys and not other_keys:
             return frame.no_object
         if len(keys) + len(other_keys) > 1 and (other_keys or self.order != "declared"):
@@ -447,7 +515,8 @@ cdef class QuickRule(DeferredRule):
             text = self.text
             if any([word in text for word in REFERENCES]):
                 text = f"{text} in {self.reader.document.digest}"
-            content = f"{self.reader.document.setting} {self.level} {text}".encode("utf-8", "surrogatepass")
+            place = f"{self.level} begun" if self.begun else self.level
+            content = f"{self.reader.document.setting} {place} {text}".encode("utf-8", "surrogatepass")
             self.known_key = blake2b(content, digest_size=16).digest()
         return self.known_key
 
@@ -457,6 +526,11 @@ cdef class QuickRule(DeferredRule):
 
     cdef object body_now(self, bint compact):
         return self.reader.body(self)
+
+
+def _key_of_tags(rule):
+    """What stands for that."""
+    return rule.key + b" tags"
 
 
 cdef Unordered _members(Frame frame, tuple keys, tuple values, tuple required, tuple other_keys, tuple other_values):

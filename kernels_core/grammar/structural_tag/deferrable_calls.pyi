@@ -1,9 +1,6 @@
-from collections.abc import Iterable
 from typing import Any
 
 from ..canonical_json import CanonicalText
-from ..rulebook import RuleBook
-from .tag_lists import TagList
 
 __all__ = ["DeferrableCalls"]
 
@@ -19,6 +16,5 @@ class DeferrableCalls:
     @property
     def others(self) -> list[int]: ...
     def __init__(self, tags: list[Any], triggers: tuple[str, ...], written: CanonicalText) -> None: ...
-    def rules(self, tags: TagList, names: dict[int, str], book: RuleBook, members: Iterable[int]) -> list[str]: ...
     def text(self, at: int) -> str: ...
     def whole_text(self) -> str: ...

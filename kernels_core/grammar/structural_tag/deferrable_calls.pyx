@@ -14,8 +14,6 @@ read).
 cimport cython
 
 from kernels_core.clock cimport rest
-from kernels_core.grammar.rulebook cimport RuleBook
-from kernels_core.grammar.rules cimport DeferredRule
 from kernels_core.grammar.canonical_json cimport ListPlace, Span, CanonicalText, is_word
 
 from kernels_core.grammar.json_schema.dialect import DEFAULT, dialect_of
@@ -175,24 +173,6 @@ cdef class DeferrableCalls:
             self.texts.update(markers_of(style))
         return True
 
-    def rules(self, tags, dict names, RuleBook book not None, members):
-        """The names of rules in `book` of what follows the beginnings of the deferrable calls at the places `members`.
-
-        `names`: those that there are already, by place.  `tags` (`tag_lists.TagList`) makes their bodies.
-        """
-        cdef list found = []
-        cdef PlainCall rule
-        for at in members:
-            name = names.get(at)
-            if name is None:
-                rule = PlainCall.__new__(PlainCall)
-                rule.name = name = names[at] = book.free_name(self.begins[at])
-                rule.notes = ()
-                rule.tags, rule.at = tags, at
-                book.rules[name] = rule
-            found.append(name)
-        return found
-
     def text(self, int at):
         """A tag as it was written."""
         return _taken(self.written, self.written.items[self.place.items + at])
@@ -203,25 +183,6 @@ cdef class DeferrableCalls:
 
     def __repr__(self):
         return f"<DeferrableCalls: {len(self.begins) - len(self.others)} of {len(self.begins)} tags>"
-
-
-@cython.final
-cdef class PlainCall(DeferredRule):
-    """What follows the beginning of the deferrable call at a place of a list.  There are many, so they are small."""
-
-    cdef object tags
-    cdef object at
-
-    @property
-    def key(self):
-        return self.tags.key(self.at)
-
-    @property
-    def tokens(self):
-        return self.tags.tokens
-
-    def make(self, compact):
-        return self.tags.content(self.at)
 
 
 cdef str _taken(CanonicalText written, Span span):

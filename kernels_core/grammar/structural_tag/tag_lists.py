@@ -2,7 +2,7 @@
 
 A set of tools is such a list, and a text calls few of them.  A deferrable call (`deferrable_calls.pyx`) is not read
 before the parser predicts what follows its beginning; until then there is the text that it was written as.  Nor are the
-alternatives that a list adds up to spelt out before the parser gets there.
+alternatives that a list adds up to spelt out before the parser gets there, and of many only the beginnings are.
 
 What is put off is done by the same code as what is not, so that there is one meaning.
 
@@ -14,18 +14,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
 from ...laboratory import has_mechanism
 from .. import nodes
 from ..canonical_json import CanonicalText
-from ..ir import DeferredRule, Node, RuleRef
+from ..compact_body import ListedWords
+from ..ir import DeferredRule, Literal, Node, RuleRef, Seq
 from ..rulebook import RuleBook
 from .deferrable_calls import DeferrableCalls
 from .fields import Fields, pointer
 from .tokens import Spellings
+
+_FEW: Final = 8  # tags; more are not named before a text gets to them
 
 
 class ReadTag(NamedTuple):
@@ -116,25 +120,44 @@ class TagList:
 
     def choice(self, members: Sequence[int], skip: str) -> Node:
         """The body of what `alternatives` names."""
-        rests = self._rests(members)
+        begins = [self._begin_without(at, skip) for at in members]
         return nodes.choice(
-            [nodes.seq((self._first(at, skip), RuleRef(rest))) for at, rest in zip(members, rests, strict=True)]
+            nodes.seq((nodes.literal(word), *more, RuleRef(self._rest(at))))
+            for at, (word, more) in zip(members, begins, strict=True)
         )
 
-    def _first(self, at: int, skip: str) -> Node:
-        begin = self.begin(at)
-        if not isinstance(begin, str):
-            return begin
-        begin = begin.removeprefix(skip)
-        if at in self.read or self.tokens_around:
-            return self._spellings.node(begin)
-        return nodes.literal(begin.encode())  # it names no token
+    def listed(self, members: Sequence[int], skip: str) -> ListedWords:
+        """The same as a compact body, which asks for the rules behind those beginnings alone that a text gets to."""
+        begins = [(at, *self._begin_without(at, skip)) for at in members]
+        begins.sort(key=itemgetter(1))
 
-    def _rests(self, members: Sequence[int]) -> list[str]:
-        """The rules of what follows the beginnings of tags."""
-        waiting = [at for at in members if at not in self.read]
-        rules = iter(self._calls.rules(self, self._rules, self._book, waiting) if waiting else ())
-        return [self.read[at].inside.name if at in self.read else next(rules) for at in members]
+        @cache
+        def behind(place: int) -> str:
+            at, _, more = begins[place]
+            rest = self._rest(at)
+            return self._book.add(rest, nodes.seq((*more, RuleRef(rest)))).name if more else rest
+
+        return ListedWords(tuple(word for _, word, _ in begins), behind)
+
+    def _begin_without(self, at: int, skip: str) -> tuple[bytes, Sequence[Node]]:
+        """How the tag at a place begins, without `skip`: bytes, and what there is from its first token on."""
+        begin = self.begin(at)
+        if isinstance(begin, str):
+            begin = begin.removeprefix(skip)
+            if at not in self.read and not self.tokens_around:
+                return begin.encode(), ()  # it names no token
+            begin = self._spellings.node(begin)
+        first, *more = begin.items if isinstance(begin, Seq) else (begin,)
+        return (first.value, more) if isinstance(first, Literal) else (b"", (first, *more))
+
+    def _rest(self, at: int) -> str:
+        """The name of the rule of what follows the beginning of a tag."""
+        if at in self.read:
+            return self.read[at].inside.name
+        if at not in self._rules:
+            name = self._rules[at] = self._book.free_name(str(self.begin(at)))
+            self._book.rules[name] = _Call(name, self, at)
+        return self._rules[at]
 
     def key(self, at: int) -> bytes:
         """What stands for what follows a deferrable call's beginning: its text, and what names of tokens mean."""
@@ -157,6 +180,28 @@ class TagList:
         return self._spellings.digest if self.tokens else b""
 
 
+class _Call(DeferredRule):
+    """What follows the beginning of the deferrable call at a place of a list."""
+
+    __slots__ = ("_at", "_tags")
+
+    def __init__(self, name: str, tags: TagList, at: int) -> None:
+        super().__init__(name)
+        self._tags = tags
+        self._at = at
+
+    @property
+    def key(self) -> bytes:
+        return self._tags.key(self._at)
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        return self._tags.tokens
+
+    def make(self, compact: bool) -> Node:
+        return self._tags.content(self._at)
+
+
 class _Alternatives(DeferredRule):
     """Some tags of a list without what they all begin with."""
 
@@ -176,5 +221,7 @@ class _Alternatives(DeferredRule):
     def tokens(self) -> tuple[int, ...]:
         return self._tags.tokens
 
-    def make(self, compact: bool) -> Node:
+    def make(self, compact: bool) -> Node | ListedWords:
+        if compact and len(self._members) > _FEW:
+            return self._tags.listed(self._members, self._skip)
         return self._tags.choice(self._members, self._skip)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_core import Grammar, GrammarCompiler, GrammarError, GrammarMatcher, TokenizerInfo
+from kernels_core import Grammar, GrammarCompiler, GrammarError, GrammarMatcher, Options, TokenizerInfo
 from kernels_core.errors import UnsupportedSchemaError
 from kernels_core.grammar import nodes
 from kernels_core.grammar.analysis import normal_form
@@ -223,8 +223,50 @@ def test_tools_are_not_read_before_they_are_called(make: Any) -> None:
     assert waiting(grammar) == 1
     matcher = GrammarMatcher(GrammarCompiler(INFO).compile_grammar(grammar))
     assert matcher.accept_string('<t7>{"a"')
-    assert waiting(grammar) >= 49
+    assert {f"t{number}" for number in range(50)}.intersection(grammar.lazy_ir.rules) == {"t7"}
     assert Grammar.from_ebnf(str(grammar)) == grammar
+
+
+LETTERS = [b"a", b"b", b"<", b"{", b"}", b"n", b"u", b"l", b"1", "é".encode(), b"ab", b"<a", b"<ab<", b"ab<", b"bnull"]
+CONTROL = [len(LETTERS), len(LETTERS) + 1]
+MANY_INFO = TokenizerInfo([*LETTERS, b"<call>", b"<stop>"], stop_token_ids=CONTROL[1:], special_token_ids=CONTROL)
+parts = st.lists(st.sampled_from(["a", "b", "<", "é", "<call>"]), max_size=4).map("".join)
+many_begins = st.lists(parts, min_size=9, max_size=14)
+leaves = st.sampled_from([arguments({"type": "null"}), arguments({"enum": [1, 11]}), arguments({"multipleOf": 11})])
+
+
+@given(many_begins, st.lists(leaves, min_size=14, max_size=14), st.sampled_from(["", "b", "<call>"]), st.data())
+def test_many_beginnings_are_followed_as_few_are(
+    names: list[str], contents: list[Format], end: str, data: st.DataObject
+) -> None:
+    """As they are read, or (where all is lowered at once) as nodes."""
+    tags = [tag(f"<{name}", content, end) for name, content in zip(names, contents, strict=False)]
+    form = data.draw(
+        st.sampled_from([triggered(tags, ["<"]), triggered(tags, ["<"], at_least_one=True), separated(tags)])
+    )
+    late, at_once = (
+        GrammarMatcher(GrammarCompiler(MANY_INFO, options=options).compile_structural_tag(whole(form)))
+        for options in (
+            Options.laboratory(direct_limit=data.draw(st.sampled_from([0, 100]))),
+            Options(lazy_lowering=False),
+        )
+    )
+    for name in data.draw(st.permutations(names))[:4]:
+        late.reset()
+        at_once.reset()
+        text = f"<{name}null{end}".encode()
+        while (allowed := late.allowed_token_ids()) and text:
+            assert allowed == at_once.allowed_token_ids()
+            fitting = [
+                one
+                for one in allowed
+                if text.startswith(MANY_INFO.decoded_vocab[one]) and one < MANY_INFO.vocab_size - 1
+            ]
+            chosen = data.draw(st.sampled_from(fitting or allowed))
+            assert late.accept_token(chosen)
+            assert at_once.accept_token(chosen)
+            text = text[len(MANY_INFO.decoded_vocab[chosen]) :]
+        assert allowed == at_once.allowed_token_ids()
 
 
 def test_what_the_caller_does_later_changes_nothing() -> None:
