@@ -46,6 +46,11 @@ cdef enum:
     FILTERED = 2         # in place of a `Follow.key`, which it never is: after the lookahead
 
 
+cdef struct Handed:
+    SetRec* caller       # was walked ...
+    int32_t node         # ... from this node of the trie on
+
+
 cdef struct Chosen:
     TokenSet* tokens
     int32_t item         # the first item of a set that has these verdicts
@@ -89,6 +94,7 @@ cdef class MaskCache:
     cdef vector[Owner] owners   # ... and whose they are
     cdef unordered_map[size_t, shared_ptr[void]] used      # owners of rows that masks share, beside token sets
     cdef vector[Chosen] chosen             # scratch: the token sets that it is made of,
+    cdef vector[Handed] handed             # ... where its callers went on by themselves,
     cdef vector[int32_t] singles           # ... and ids that are allowed one by one
     cdef SuffixMatches matches                       # scratch
     cdef vector[void*] stack
@@ -106,6 +112,8 @@ cdef class MaskCache:
     cdef MaskRec* with_stops(self, MaskRec* mask, vector[int32_t]& allowed, vector[int32_t]& refused) except NULL nogil
     cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil
     cdef bint _follow_items(self, SetRec* record) except -1 nogil
+    cdef void _take_loop_rows(self) noexcept nogil
+    cdef int _hand_over(self, TokenSet* tokens, SetRec* caller) except -1 nogil
     cdef int32_t _iterations_left(self, Item item) noexcept nogil
     cdef int32_t _iterations_missing(self, Item item) noexcept nogil
     cdef int _add_token_sets(self, SetRec* record) except -1 nogil

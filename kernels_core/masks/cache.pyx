@@ -29,7 +29,7 @@ from kernels_core.masks.mask_table cimport add_id, digest, write_mask
 from kernels_core.masks.pool cimport ALL_COUNTS, PoolKey
 from kernels_core.masks.strategy cimport (
     DIFFERENCE, DIRECT_WALK, EXCLUDED_WORDS, ITERATION_PROFILE, SELF_LOOP, STRING_BODY, TOKEN_EDGE, VOCABULARY_WALK,
-    Choice, Follow, bytes_of, estimate,
+    Choice, Follow, bytes_of, estimate, is_of_state,
 )
 from kernels_core.masks.whole_subtrees cimport WholeSubtrees
 from kernels_core.masks.token_sets cimport (
@@ -44,6 +44,7 @@ from kernels_core.masks.strategy import Strategies, names_of
 
 cdef int64_t caches_made = 0
 cdef int32_t BOTTOM_FRAME = 1
+cdef int64_t NO_LIMIT = <int64_t>1 << 62
 
 
 cdef class MaskCache:
@@ -168,8 +169,6 @@ cdef class MaskCache:
         cdef uint64_t[4] narrow, wide
         cdef int32_t i, w
         cdef int64_t total
-        cdef size_t n
-        cdef const SelfLoop* loop
         self.wide.assign(record.count, 0)
         if self.decide.direct_limit == 0:
             return False
@@ -181,14 +180,10 @@ cdef class MaskCache:
         for w in range(4):
             if narrow[w] & wide[w]:      # they begin alike: a walk from the whole set would be one of the others, too
                 start = self.machine.part(record, self.wide)
-        if self.walk.run(start, narrow, 4 * self.decide.direct_limit):
-            for n in range(self.walk.loop_rows.size()):
-                loop = self.walk.loop_rows[n].get()
-                self.used[<size_t>loop] = <shared_ptr[void]>self.walk.loop_rows[n]
-                self.owners.push_back(Owner(<shared_ptr[void]>self.walk.loop_rows[n], loop.bits.data()))
-                self.dense.push_back(Dense(Row(loop.bits.data(), <int32_t>loop.ids.size(), loop.hash), NULL))
+        if self.walk.run(start, 0, narrow, 4 * self.decide.direct_limit):
+            self._take_loop_rows()
             self.walks += 1
-            self.used_strategies |= 1 << DIRECT_WALK | <int>self.walk.took_loop << SELF_LOOP
+            self.used_strategies |= 1 << DIRECT_WALK
             return True
         # The estimates were wrong: do not try these again.
         self.table.begin()
@@ -196,6 +191,17 @@ cdef class MaskCache:
             if not self.wide[i]:
                 self.decide.give_up(record.items[i].state)
         return False
+
+    cdef void _take_loop_rows(self) noexcept nogil:
+        """Allow the rows that the last direct walk took whole."""
+        cdef size_t n
+        cdef const SelfLoop* loop
+        for n in range(self.walk.loop_rows.size()):
+            loop = self.walk.loop_rows[n].get()
+            self.used[<size_t>loop] = <shared_ptr[void]>self.walk.loop_rows[n]
+            self.owners.push_back(Owner(<shared_ptr[void]>self.walk.loop_rows[n], loop.bits.data()))
+            self.dense.push_back(Dense(Row(loop.bits.data(), loop.population, loop.hash), NULL))
+        self.used_strategies |= <int>self.walk.took_loop << SELF_LOOP
 
     cdef int _add_token_sets(self, SetRec* record) except -1 nogil:
         """Allow what the items marked in `self.wide` take, and what is in `self.dense` already."""
@@ -208,6 +214,7 @@ cdef class MaskCache:
         cdef Follow follow
         cdef Row row
         self.chosen.clear()
+        self.handed.clear()
         self.singles.clear()
         for i in range(record.count):
             item = record.items[i]
@@ -238,7 +245,8 @@ cdef class MaskCache:
             one.tokens = tokens.get()
             self.chosen.push_back(one)
         for n in range(self.chosen.size()):
-            if self.chosen[n].tokens.ids.empty() and self.chosen[n].tokens.reference.get() == NULL:
+            if (self.chosen[n].tokens.ids.empty() and self.chosen[n].tokens.reference.get() == NULL
+                    and self.chosen[n].tokens.handovers.empty()):
                 continue
             item = record.items[self.chosen[n].item]
             k = self.chosen[n].item
@@ -251,6 +259,7 @@ cdef class MaskCache:
                                          self.singles)
                     else:
                         add_uncertain(self.chosen[n].tokens, self.machine, caller, self.matches, self.singles)
+                        self._hand_over(self.chosen[n].tokens, caller)
                 k += 1
             self.machine.check_budget()
         add_rows(self.unions, self.dense, self.owners, self.used, self.table)
@@ -259,6 +268,20 @@ cdef class MaskCache:
                 add_id(self.table, self.chosen[n].tokens.listed[m])
         for n in range(self.singles.size()):
             add_id(self.table, self.singles[n])
+        return 0
+
+    cdef int _hand_over(self, TokenSet* tokens, SetRec* caller) except -1 nogil:
+        """Allow what `caller` takes behind the handovers of `tokens`, unless that was done for this mask."""
+        cdef size_t i, k
+        for i in range(tokens.handovers.size()):
+            k = 0
+            while k < self.handed.size() and not (self.handed[k].caller == caller
+                                                  and self.handed[k].node == tokens.handovers[i]):
+                k += 1
+            if k == self.handed.size():
+                self.handed.push_back(Handed(caller, tokens.handovers[i]))
+                self.walk.run(caller, tokens.handovers[i], &caller.live[0], NO_LIMIT)
+                self._take_loop_rows()
         return 0
 
     cdef int32_t _iterations_missing(self, Item item) noexcept nogil:
@@ -371,6 +394,8 @@ cdef class MaskCache:
             if filtered:
                 self.lookahead.identity(rule, self.identities, self.pool.key, key.lookahead)
             other = self.pool.find(key, use == TO_FILTER, compute)
+            if use == TO_FILTER and other.get() != NULL and not other.get().handovers.empty():
+                other.reset()           # a lookahead filters suffixes
             if other.get() != NULL:
                 if use == TO_FILTER:
                     self.partial_hits += 1
@@ -397,6 +422,8 @@ cdef class MaskCache:
                                 shared_ptr[TokenSet]& result) except -1 nogil:
         """Compute what `use` asks for at `state`, verdicts as `Strategies.choose` says, and note which strategy it was."""
         cdef const uint64_t* bytes = bytes_of(follow)
+        cdef Follow shared = follow         # for other states, which read other bytes
+        cdef bint hands_over = use == FOR_MASK and self.lookahead is None
         cdef shared_ptr[TokenSet] reference
         cdef SetRec* reference_start = NULL
         cdef const Prefix* prefix = NULL
@@ -406,18 +433,21 @@ cdef class MaskCache:
             compute_profile(self.trie, self.machine.tables, state, bytes, result)
             result.get().made_by = ITERATION_PROFILE
             return 0
+        if is_of_state(follow.key):
+            shared.key = 0
         self.decide.choose(state, counter, use == AS_REFERENCE, &choice)
         if choice.strategy == STRING_BODY:
-            if self.string_bodies.token_set(state, follow.key, bytes, result):
+            if self.string_bodies.token_set(state, shared.key, bytes_of(shared), result):
                 return 0
             choice.strategy = choice.otherwise
         if choice.strategy == EXCLUDED_WORDS or choice.strategy == DIFFERENCE:
             counted = FREE if choice.alike else counter
             # A walk with shortcuts costs little more than most differences: a reference is not made for their sake.
-            self.token_set(choice.reference, counted, follow, AS_REFERENCE, reference,
+            self.token_set(choice.reference, counted, shared, AS_REFERENCE, reference,
                            choice.strategy == EXCLUDED_WORDS or choice.counts or not self.decide.walk_shortcuts)
-            # a difference itself, asked for before
-            if reference.get() != NULL and depth_of(reference.get()) >= thresholds.difference_depth:
+            # asked for before
+            if reference.get() != NULL and (depth_of(reference.get()) >= thresholds.difference_depth
+                                            or not reference.get().handovers.empty()):
                 reference.reset()
             if reference.get() != NULL:
                 reference_start = self.machine.single(choice.reference, BOTTOM_FRAME, counted)
@@ -425,10 +455,10 @@ cdef class MaskCache:
         # Where something is counted each character leads to another set, so there is no subtree to accept whole.
         if choice.counts:
             compute_token_set(self.trie, self.machine, None, state, counter, reference, reference_start, NULL,
-                              choice.alike, bytes, result)
+                              choice.alike, bytes, hands_over, result)
         else:
             compute_token_set(self.trie, self.machine, self.whole_subtrees, state, counter, reference, reference_start,
-                              prefix, 0, bytes, result)
+                              prefix, 0, bytes, hands_over, result)
         result.get().made_by = <uint8_t>(choice.strategy if result.get().reference.get() != NULL else VOCABULARY_WALK)
         return 0
 

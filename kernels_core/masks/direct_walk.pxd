@@ -26,7 +26,7 @@ cdef class DirectWalk:
     cdef int64_t left                   # nodes that may still be visited
     cdef bint took_loop                 # of the last walk: it took a self-loop row
 
-    cdef bint run(self, SetRec* record, const uint64_t* first, int64_t limit) except -1 nogil
+    cdef bint run(self, SetRec* record, int32_t top, const uint64_t* first, int64_t limit) except -1 nogil
     cdef int32_t _take_loop(self, WalkPlace at, int32_t edge, const uint64_t* first, SetRec* target) except -2 nogil
     cdef void _take_loop_row(self, const shared_ptr[SelfLoop]& held) noexcept nogil
     cdef int _take_branch(self, int32_t edge, SetRec* source) except -1 nogil

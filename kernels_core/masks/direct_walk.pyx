@@ -26,15 +26,15 @@ cdef class DirectWalk:
     def __init__(self, TokenTrie trie, Machine machine, SelfLoops self_loops, MaskTable draft):
         self.trie, self.machine, self.self_loops, self.draft = trie, machine, self_loops, draft
 
-    cdef bint run(self, SetRec* record, const uint64_t* first, int64_t limit) except -1 nogil:
-        """Allow all tokens that `record` takes and that begin with a byte in `first` (four words).
+    cdef bint run(self, SetRec* record, int32_t top, const uint64_t* first, int64_t limit) except -1 nogil:
+        """Allow all tokens below node `top` that `record` takes from there on, first a byte in `first` (four words).
 
         They are in the draft afterwards, or in `loop_rows`.  False, with either unfinished, if that takes more than
         `limit` nodes.
         """
         cdef const ChildEdge* child_edges = self.trie.child_edges.data()
         cdef int32_t[256] found
-        cdef int32_t n, k, w, taken
+        cdef int32_t n, k, w, taken, begin = self.trie.nodes[top].child_first
         cdef uint64_t[4] begins
         cdef const uint64_t* live
         cdef bint self_loops = False         # whether there may be a self-loop row at `looked_at`
@@ -47,13 +47,13 @@ cdef class DirectWalk:
         self.loop_rows.clear()
         self.took_loop = False
         self.todo.clear()
-        self.todo.push_back(WalkPlace(0, self.trie.nodes[1].child_first, record))
+        self.todo.push_back(WalkPlace(begin, self.trie.nodes[top + 1].child_first - begin, record))
         for w in range(4):
             begins[w] = first[w] & record.live[w]
         while not self.todo.empty():
             at = self.todo.back()
             self.todo.pop_back()
-            live = &begins[0] if at.first == 0 else &at.set.live[0]
+            live = &begins[0] if at.first == begin else &at.set.live[0]
             n = live_child_edges(self.trie, at.first, at.count, live, found)
             self.left -= 1 + n
             if self.left < 0:

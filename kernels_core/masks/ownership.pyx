@@ -17,6 +17,7 @@ from libcpp.utility cimport pair
 from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.cache cimport FILTERED, MaskCache
 from kernels_core.masks.pool cimport PoolEntry, TokenSetPool
+from kernels_core.masks.strategy cimport is_of_state
 from kernels_core.masks.token_sets cimport PROFILE, TokenSet, token_set_bytes
 
 cdef tuple STORAGE = ("list", "complement", "bitset", "difference", "iterations")
@@ -45,8 +46,8 @@ def held_by(MaskCache masks not None):
                 tokens = dereference(one).second.get()
                 form = "filtered" if callers == FILTERED else "iterations" if tokens.storage == PROFILE else "verdicts"
                 rows.append((<size_t>tokens, <int32_t>(dereference(one).first >> 36),
-                             0 if callers == FILTERED else callers, form, STORAGE[<int>tokens.storage],
-                             token_set_bytes(tokens)))
+                             0 if callers == FILTERED or is_of_state(callers) else callers, form,
+                             STORAGE[<int>tokens.storage], token_set_bytes(tokens)))
                 preincrement(one)
             preincrement(kept)
     finally:

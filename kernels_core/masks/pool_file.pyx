@@ -36,7 +36,7 @@ from kernels_core.masks.trie_walk cimport Suffix, suffix_of
 
 from kernels_core.errors import PoolFileError
 
-LAYOUT = 6
+LAYOUT = 7
 DIGEST = 16     # bytes
 
 
@@ -141,6 +141,7 @@ cdef void _pack(TokenSet* tokens, unordered_map[size_t, int32_t]& numbers, vecto
     _put(sets, tokens.ids)
     _put(sets, lengths)
     _put(sets, tokens.iterations)
+    _put(sets, tokens.handovers)
     _put(sets, cap_rows)
     _put_row(sets, tokens.bits)
     for i in range(tokens.rows.size()):
@@ -196,8 +197,8 @@ cdef bint _unpack_set(Reader& reader, TokenTrie trie, vector[shared_ptr[TokenSet
     cdef size_t i
     if not (_take(reader, head) and _take(reader, made.lacking) and _take(reader, made.listed)
             and _take(reader, made.decided) and _take(reader, ids) and _take(reader, lengths)
-            and _take(reader, made.iterations) and _take(reader, cap_rows) and _take_row(reader, trie, made.bits)
-            and head.size() == 4):
+            and _take(reader, made.iterations) and _take(reader, made.handovers) and _take(reader, cap_rows)
+            and _take_row(reader, trie, made.bits) and head.size() == 4):
         return False
     cdef int32_t reference = head[0], storage = head[1], made_by = head[2], row_count = head[3]
     cdef bint profile = storage == PROFILE
@@ -205,12 +206,16 @@ cdef bint _unpack_set(Reader& reader, TokenTrie trie, vector[shared_ptr[TokenSet
             and (reference >= 0) == (storage == DIFFERENCE) and 0 <= row_count <= profile * (reader.end - reader.at)
             and (storage != BITSET if made.bits.empty() else storage == BITSET or storage == DIFFERENCE)
             and profile != cap_rows.empty() and made.iterations.size() == profile * ids.size()
-            and lengths.size() == ids.size() and (made.listed.empty() or not profile)):
+            and lengths.size() == ids.size() and (made.listed.empty() and made.handovers.empty() or not profile)):
         return False
     made.storage, made.made_by = <Storage>storage, <uint8_t>made_by
     if reference >= 0:
         made.reference = known[reference]
-        if made.reference.get().storage == PROFILE or depth_of(made) > MAX_CHAIN:
+        if (made.reference.get().storage == PROFILE or not made.reference.get().handovers.empty()
+                or depth_of(made) > MAX_CHAIN):
+            return False
+    for i in range(made.handovers.size()):
+        if not (made.handovers[i - 1] if i else 0) < made.handovers[i] < trie.node_count:
             return False
     made.rows.resize(row_count)
     for i in range(made.rows.size()):

@@ -24,8 +24,9 @@ cdef struct LoopBranch:
 cdef cppclass SelfLoop:
     # Below children of one node, what bytes of a loop lead to.
     SelfLoopKey key
-    vector[int32_t] ids         # the tokens
-    vector[uint32_t] bits       # the same, one bit an id, where they are many; else empty
+    vector[int32_t] ids         # the tokens, where they are few
+    vector[uint32_t] bits       # ... and where they are many: one bit an id
+    int32_t population          # how many they are
     uint64_t hash               # of the same
     vector[LoopBranch] branches          # by byte, ascending: other bytes that come next,
     vector[int32_t] child_edges        # ... and the places in the trie's `child_edges` that they lead to

@@ -99,13 +99,14 @@ cdef class SelfLoops:
                     todo.push_back(i)
                 else:
                     ways.push_back(<uint64_t>byte << 32 | <uint64_t>i)
-        sort(made.ids.begin(), made.ids.end())
+        made.population = <int32_t>made.ids.size()
         for n in range(made.ids.size()):
             made.hash += ms_mix(made.ids[n])
         if made.ids.size() > thresholds.loop_ids:
             made.bits.assign(trie.words, 0)
             for n in range(made.ids.size()):
                 made.bits[made.ids[n] >> 5] |= <uint32_t>1 << (made.ids[n] & 31)
+            vector[int32_t]().swap(made.ids)
         sort(ways.begin(), ways.end())
         for n in range(ways.size()):
             byte = <uint8_t>(ways[n] >> 32)
@@ -137,38 +138,44 @@ cdef bint may_loop(Machine machine, SetRec* set) except -1 nogil:
 cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil:
     """Whether some bytes lead from `set` back to itself; they go to `bytes` (four words).  With the lock held.
 
-    Not all that do need be found: those on which every item that goes on stays in its state.  On all of them the same
-    items go on, so they lead to one set, and one step shows which.
+    Not all that do need be found: those on which an item stays in its state, and each other item stays in its own or
+    reads none of them.  On all of them the same items go on, so they lead to one set, and one step shows which.
     """
-    cdef uint64_t[4] own, others
-    cdef int32_t i, k, w, state
-    cdef bint any_own
-    cdef ByteEdge edge
-    memset(others, 0, sizeof(others))
-    memset(bytes, 0xFF, 4 * sizeof(uint64_t))
+    cdef uint64_t[4] own
+    cdef int32_t i, k, w
+    cdef bint any_own, stays
     for i in range(set.count):
-        state = set.items[i].state
-        if not machine.tables.states[state].flags & SCANNABLE:
-            continue
-        machine.tables.need(state)
-        memset(own, 0, sizeof(own))
-        any_own = False
-        for k in range(machine.tables.states[state].edge_first, machine.tables.states[state].edge_past):
-            edge = machine.tables.edges[k]
-            if edge.target == state:
-                any_own = True
-                _mark(edge, own)
-        for w in range(4):
-            if any_own:
-                bytes[w] &= own[w]
-            else:
-                others[w] |= machine.tables.states[state].live[w]
-    for w in range(4):
-        bytes[w] &= ~others[w] & set.live[w]
-    for w in range(4):
-        if bytes[w]:
-            return step(machine, set, 64 * w + __builtin_ctzll(bytes[w])) == set
+        any_own = _own_bytes(machine, set.items[i].state, bytes)
+        for k in range(set.count if any_own else 0):
+            if k == i or not machine.tables.states[set.items[k].state].flags & SCANNABLE:
+                continue
+            _own_bytes(machine, set.items[k].state, own)
+            stays = True
+            for w in range(4):
+                stays = stays and not bytes[w] & ~own[w]
+            for w in range(0 if stays else 4):
+                bytes[w] &= ~machine.tables.states[set.items[k].state].live[w]
+        for w in range(4 if any_own else 0):
+            if bytes[w] & set.live[w]:
+                if step(machine, set, 64 * w + __builtin_ctzll(bytes[w] & set.live[w])) == set:
+                    for k in range(4):
+                        bytes[k] &= set.live[k]
+                    return True
+                break
     return False
+
+
+cdef bint _own_bytes(Machine machine, int32_t state, uint64_t* bytes) except -1 nogil:
+    """Whether some bytes lead from `state` to itself; they go to `bytes` (four words)."""
+    cdef int32_t k
+    cdef bint found = False
+    memset(bytes, 0, 4 * sizeof(uint64_t))
+    machine.tables.need(state)
+    for k in range(machine.tables.states[state].edge_first, machine.tables.states[state].edge_past):
+        if machine.tables.edges[k].target == state:
+            _mark(machine.tables.edges[k], bytes)
+            found = True
+    return found
 
 
 cdef void _mark(const ByteEdge& edge, uint64_t* bytes) noexcept nogil:

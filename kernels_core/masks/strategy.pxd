@@ -22,8 +22,14 @@ cdef enum Strategy:
     STRATEGY_COUNT
 
 
+cdef enum:
+    # What a `Follow.key` begins with; bytes are behind it, low byte last.
+    ALL_TAKEN = 1           # all that callers take
+    BOTH_TAKE = 3           # what both callers and the state itself take, which takes less than half of all bytes
+
+
 cdef struct Follow:
-    # The bytes that the callers of a rule take.
+    # The bytes that the callers of a rule take, or (BOTH_TAKE) those and all that the state does not take.
     uint64_t key            # their code; 0: any byte, and `bytes` are not filled in
     uint64_t[4] bytes
 
@@ -33,6 +39,13 @@ cdef inline const uint64_t* bytes_of(const Follow& follow) noexcept nogil:
     if follow.key:
         return &follow.bytes[0]
     return NULL
+
+
+cdef inline bint is_of_state(uint64_t key) noexcept nogil:
+    """Whether a `Follow.key` stands for other bytes at another state."""
+    while key > BOTH_TAKE:
+        key >>= 8
+    return key == BOTH_TAKE
 
 
 cdef struct Choice:

@@ -46,6 +46,9 @@ cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil
 
 
+cdef int32_t MOST_NAMED = 7     # bytes that fit into a key
+
+
 def names_of(int bits):
     """The names of the strategies in a mask of bits."""
     return tuple([name for number, name in enumerate(STRATEGIES) if bits >> number & 1])
@@ -101,35 +104,50 @@ cdef class Strategies:
         return total
 
     cdef int take_follow(self, SetRec* record, int32_t first, Follow* follow) except -1 nogil:
-        """`follow` gets the bytes that the callers of the verdicts of item `first` take, if they are few.
+        """`follow` gets the bytes that the callers of the verdicts of item `first` take, if they are few (the byte that
+        closes a string), or all but those that the state takes and they do not, if these are few (a name).
 
-        Then (the byte that closes a string) suffixes that begin with another byte need not be found, kept and tried.
-        Verdicts are then for callers that take these bytes and no others.
+        Then suffixes that begin with another byte need not be found, kept and tried.  Verdicts are then for callers
+        that take these bytes and no others.
         """
         cdef Item item = record.items[first]
         cdef SetRec* caller
-        cdef int32_t k = first, w, count = 0
+        cdef int32_t k = first, w, count = 0, own = 0
         cdef uint64_t word
+        cdef uint64_t[4] named
+        cdef bint shared
         follow.key = 0
         if not self.differential or self.cost(item.state) < self.differential_from // 8 or not has(FOLLOW_BYTES):
             return 0
-        memset(follow.bytes, 0, sizeof(follow.bytes))
+        memset(named, 0, sizeof(named))
         while k < record.count and record.items[k].state == item.state:
             if record.items[k].counter == item.counter:
                 caller = self.machine.returned(record.items[k].frame)
                 for w in range(4):
-                    follow.bytes[w] |= caller.live[w]
+                    named[w] |= caller.live[w]
             k += 1
-        follow.key = 1
         for w in range(4):
-            word = follow.bytes[w]
-            while word:
-                count += 1
-                if count > thresholds.follow_bytes:
-                    follow.key = 0
-                    return 0
-                follow.key = follow.key << 8 | <uint64_t>(64 * w + __builtin_ctzll(word))
-                word &= word - 1
+            count += ones(named[w])
+            own += ones(self.machine.tables.states[item.state].live[w])
+            follow.bytes[w] = named[w]
+        # Of many callers one token set does: of counted rules it says more, and in free text few suffixes are left out.
+        shared = own > 128 or self.machine.tables.states[item.state].flags & COUNTED != 0
+        follow.key = ALL_TAKEN
+        if count > (thresholds.follow_bytes if shared else MOST_NAMED):
+            follow.key = BOTH_TAKE
+            count = 0
+            for w in range(4):
+                word = self.machine.tables.states[item.state].live[w]
+                follow.bytes[w] |= ~word
+                named[w] &= word
+                count += ones(named[w])
+            if count > MOST_NAMED or shared:
+                follow.key = 0
+                return 0
+        for w in range(4):
+            while named[w]:
+                follow.key = follow.key << 8 | <uint64_t>(64 * w + __builtin_ctzll(named[w]))
+                named[w] &= named[w] - 1
         return 0
 
     cdef bint has_profile(self, int32_t state) except -1 nogil:

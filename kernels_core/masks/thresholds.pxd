@@ -8,6 +8,7 @@ cdef struct Thresholds:
     int64_t loop_visits
     int64_t loop_ids
     int64_t follow_bytes
+    int64_t handed_over
     int64_t class_trie_tokens
     int64_t wide_bytes
     int64_t subtree_nodes

@@ -15,10 +15,11 @@ TABLE = {
     # -- direct walks
     "loop_children": (6, ANY, "children of a node: with fewer, its subtree is no self-loop row worth a look"),
     "loop_nodes": (128, ANY, "trie nodes: fewer are as quick to visit as to look up, and hardly met again"),
-    "loop_visits": (8192, ANY, "trie nodes: a self-loop row that takes more is walked node by node instead"),
+    "loop_visits": (1 << 17, ANY, "trie nodes: a self-loop row that takes more is walked node by node instead"),
     "loop_ids": (128, ANY, "tokens: fewer are added one by one, since rows of few would make many unions"),
     # -- token sets: walks
     "follow_bytes": (2, 7, "bytes that callers take: token sets are computed for each such set of bytes anew"),
+    "handed_over": (4096, ANY, "tokens that leave a rule at one node: fewer are kept as suffixes, once for all callers"),
     "class_trie_tokens": (2048, ANY, "tokens that may begin: fewer are walked without the byte-class trie"),
     "wide_bytes": (32, 256, "live bytes: with more, going node by node is quicker than from child to child"),
     "subtree_nodes": (4, ANY, "nodes of a subtree, when the trie is made: fewer are visited as quickly as asked about"),

@@ -52,6 +52,9 @@ cdef cppclass TokenSet:
     vector[int32_t] token_first
     vector[int32_t] ids
     SuffixTrie suffix_trie                     # the same trie, siblings together
+    # Uncertain as well: what callers take behind these nodes of the vocabulary's trie.  Ascending; no token set with
+    # such nodes is a `reference`.
+    vector[int32_t] handovers
     # Storage PROFILE alone
     vector[vector[uint32_t]] rows
     vector[Cap] caps                # by iterations allowed: the tokens accepted are those in a row, less `lacking`
@@ -60,7 +63,8 @@ cdef cppclass TokenSet:
 
 cdef int compute_token_set(TokenTrie trie, Machine machine, WholeSubtrees subtrees, int32_t state, int32_t counter,
                            shared_ptr[TokenSet]& reference, SetRec* reference_start, const Prefix* prefix,
-                           int32_t alike, const uint64_t* follow, shared_ptr[TokenSet]& result) except -1 nogil
+                           int32_t alike, const uint64_t* follow, bint hands_over,
+                           shared_ptr[TokenSet]& result) except -1 nogil
 cdef void point_dense(TokenSet* tokens, TokenTrie trie) noexcept nogil
 cdef int depth_of(TokenSet* tokens) noexcept nogil
 cdef int add_uncertain(TokenSet* tokens, Machine machine, SetRec* caller, SuffixMatches& matches,

@@ -5,7 +5,8 @@ The state's rule is run on a frame whose caller is unknown (`BOTTOM`), down the 
 the machine is alive is *accepted*, whoever called the rule: every state can be finished, so a caller can go on from
 wherever the rule ends.  A token that dies is *rejected* unless the rule could have ended inside it; then it is
 *uncertain*, and what remains of it after each such end is kept in a trie of suffixes.  For a real caller the suffix
-trie is walked once against the set that the caller goes on in; where it is alive, the tokens are allowed.
+trie is walked once against the set that the caller goes on in; where it is alive, the tokens are allowed.  Of the nodes
+behind which thousands leave the rule (`trie_walk`: handovers) no suffixes are kept, and the caller is walked from there.
 
 *Differential*: where a state's token set is mostly that of another (`reference`), both machines walk the trie together
 and stop where they have become the same, so the cost is the size of the difference: below such a node every verdict is
@@ -129,7 +130,7 @@ cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil:
     """Bytes held, `reference` not included."""
     return (sizeof(TokenSet) + 4 * (tokens.lacking.size() + tokens.listed.size() + tokens.bits.size())
             + 4 * tokens.decided.size() + 13 * tokens.byte.size() + (sizeof(SuffixNode) + 1) * tokens.suffix_trie.nodes.size()
-            + 4 * tokens.ids.size() + 4 * tokens.iterations.size()
+            + 4 * (tokens.ids.size() + tokens.handovers.size() + tokens.iterations.size())
             + (4 * tokens.rows.size() * tokens.rows[0].size() if tokens.rows.size() else 0))
 
 
@@ -152,14 +153,15 @@ cdef double shares_of(unordered_map[uint64_t, shared_ptr[TokenSet]]& sets) noexc
 
 cdef int compute_token_set(TokenTrie trie, Machine machine, WholeSubtrees subtrees, int32_t state, int32_t counter,
                            shared_ptr[TokenSet]& reference, SetRec* reference_start, const Prefix* prefix,
-                           int32_t alike, const uint64_t* follow, shared_ptr[TokenSet]& result) except -1 nogil:
+                           int32_t alike, const uint64_t* follow, bint hands_over,
+                           shared_ptr[TokenSet]& result) except -1 nogil:
     """Walk the trie from `state` under an unknown caller, with the machine's lock held; the verdicts go to `result`.
 
     With a `reference` (the verdicts from `reference_start`) only the difference to it is walked and kept, unless that
     turns out to be large.  `prefix`: what `state` stands for, where `reference` is any text and some words are left
     out; else NULL.  `alike`: tokens of fewer bytes have the reference's verdicts.  `subtrees` accepts whole subtrees;
     None: all are walked.  `follow`: four words, the bytes that callers can take; suffixes that begin with another byte
-    are left out.  NULL: any byte.
+    are left out.  NULL: any byte.  `hands_over`: there may be handovers, unless it is a difference.
     """
     cdef shared_ptr[TokenSet] made
     cdef vector[int32_t] accepted, removed
@@ -168,7 +170,7 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, WholeSubtrees subtre
     cdef SetRec* start = machine.single(state, BOTTOM_FRAME, counter)
     made.reset(new TokenSet())
     made.get().dense = NULL
-    found.follow = follow
+    found.follow, found.hands_over = follow, hands_over
     if reference.get() != NULL:
         if prefix == NULL or not find_words(trie, machine, prefix[0], start, reference_start, removed, todo):
             _find_children(trie, start, reference_start, todo)
@@ -181,6 +183,9 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, WholeSubtrees subtre
         found.suffixes.clear()
         walk_trie(trie, machine, subtrees, start, found)
         store_accepted(made.get(), trie, found)
+        sort(found.handovers.begin(), found.handovers.end())        # each part of the vocabulary finds them anew
+        found.handovers.erase(unique(found.handovers.begin(), found.handovers.end()), found.handovers.end())
+        made.get().handovers.swap(found.handovers)
     sort_suffixes(found.suffixes)
     build_suffix_trie(made.get(), found.suffixes)
     result = made

@@ -34,6 +34,8 @@ cdef cppclass TrieWalk:
     bint in_class_trie
     uint8_t parts                # of the vocabulary that are being walked, one bit each
     vector[Suffix] suffixes      # the same one perhaps more than once
+    bint hands_over              # whether there may be handovers:
+    vector[int32_t] handovers    # nodes at which the rule could have ended and behind which callers are to be walked
     const uint64_t* follow      # four words: suffixes that begin with other bytes are left out; NULL: any byte
     vector[int32_t] ends         # depths on the current path at which the rule could have ended
     vector[void*] stack          # sets on the current path, by depth

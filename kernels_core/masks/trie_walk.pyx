@@ -7,12 +7,16 @@ with all of them, a node decides all tokens that are spelt in its classes.  Wher
 (the `h` of `http`, the digits that begin a month), the walk goes on in the trie, from the nodes that the byte-class
 trie's node stands for.  `whole_subtrees` accepts subtrees of either as a whole.
 
+A node at which the rule may end, and behind which thousands of tokens leave it (the blank of white space in front of a
+word), is a *handover*: these tokens are left to the callers, which are walked from there.
+
 Read on: `token_sets.pyx` keeps what is found.
 """
 
 from libc.string cimport memcpy
 
 from kernels_core.earley.machine cimport step
+from kernels_core.earley.records cimport is_live
 from kernels_core.laboratory cimport CLASS_TRIE, has
 from kernels_core.masks.bits cimport ones
 from kernels_core.masks.thresholds cimport thresholds
@@ -35,7 +39,7 @@ cdef extern from *:
 
 cdef int walk_trie(TokenTrie trie, Machine machine, WholeSubtrees subtrees, SetRec* start,
                    TrieWalk& found) except -1 nogil:
-    """All that is alive from `start`, with the machine's lock held; `found` is new, but for `follow`.
+    """All that is alive from `start`, with the machine's lock held; `found` is new, but for `follow` and `hands_over`.
 
     `subtrees`: shortcuts may be taken; None: every node is walked.
     """
@@ -115,7 +119,11 @@ cdef int _walk_part(TokenTrie trie, Machine machine, WholeSubtrees subtrees, int
         _push(found, depth, target)
         accept(found.class_runs, nodes[node].token_first, nodes[node + 1].token_first)
         if target.escaped:
-            found.ends.push_back(depth)
+            k = trie.class_trie.member_first[node]
+            if trie.class_trie.member_first[node + 1] - k == 1:
+                _note_end(trie, trie.class_trie.members[k], target, found)
+            else:
+                found.ends.push_back(depth)
         node += 1
     return 0
 
@@ -143,7 +151,7 @@ cdef int _follow(TokenTrie trie, Machine machine, WholeSubtrees subtrees, TrieWa
             continue
         accept(found.runs, nodes[node].token_first, nodes[node + 1].token_first)
         if target.escaped:
-            found.ends.push_back(depth)
+            _note_end(trie, node, target, found)
         if _is_wide(target):
             _push(found, depth, target)
             _scan(trie, machine, subtrees, node + 1, nodes[node].skip, found)
@@ -194,7 +202,7 @@ cdef int _scan(TokenTrie trie, Machine machine, WholeSubtrees subtrees, int32_t 
         _push(found, depth, target)
         accept(found.runs, nodes[node].token_first, nodes[node + 1].token_first)
         if target.escaped:
-            found.ends.push_back(depth)
+            _note_end(trie, node, target, found)
         node += 1
     return 0
 
@@ -227,6 +235,30 @@ cdef void forget(vector[int32_t]& ends, int32_t depth) noexcept nogil:
     """Drop the ends that are not above a node at `depth`."""
     while not ends.empty() and ends.back() >= depth:
         ends.pop_back()
+
+
+cdef void _note_end(TokenTrie trie, int32_t node, SetRec* set, TrieWalk& found) noexcept nogil:
+    """Note that the rule may end at `node`, where the machine is in `set`."""
+    if found.hands_over and _is_left(trie, node, set):
+        found.handovers.push_back(node)
+    else:
+        found.ends.push_back(trie.nodes[node].depth)
+
+
+cdef bint _is_left(TokenTrie trie, int32_t node, SetRec* set) noexcept nogil:
+    """Whether so many tokens go on behind `node` with a byte that is not live in `set` that it is a handover."""
+    cdef int32_t k, leaving = 0
+    if _tokens_from(trie, node) < thresholds.handed_over:
+        return False
+    for k in range(trie.nodes[node].child_first, trie.nodes[node + 1].child_first):
+        if not is_live(set, trie.child_bytes[k]):
+            leaving += _tokens_from(trie, trie.children[k])
+    return leaving >= thresholds.handed_over
+
+
+cdef int32_t _tokens_from(TokenTrie trie, int32_t node) noexcept nogil:
+    """How many tokens end at `node` or below."""
+    return trie.nodes[trie.nodes[node].skip].token_first - trie.nodes[node].token_first
 
 
 cdef int add_suffixes(TokenTrie trie, vector[int32_t]& ends, int32_t node, const uint64_t* follow,

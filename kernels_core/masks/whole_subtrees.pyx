@@ -22,6 +22,7 @@ from kernels_core.earley.machine cimport step
 from kernels_core.earley.transitions cimport last_alike
 from kernels_core.laboratory cimport WHOLE_SUBTREES, has
 from kernels_core.masks.bits cimport ones
+from kernels_core.masks.self_loops cimport loop_of
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie cimport MODES, bytes_of_class, plain_next
 
@@ -101,15 +102,24 @@ cdef class WholeSubtrees:
 
     cdef int explore(self, Reach* at, int32_t longest) except -1 nogil:
         """Find out what `takes_all` asks for; `longest`: bytes of a token."""
+        cdef uint64_t[4] loop
+        cdef Bytes left
         at.explored = True
         longest = min(longest, thresholds.subtree_depth)
-        if self.given_up < thresholds.subtree_failures and has(WHOLE_SUBTREES):
-            self.machine.lowers = False
-            try:
+        if not has(WHOLE_SUBTREES):
+            return 0
+        self.machine.lowers = False
+        try:
+            if self.given_up < thresholds.subtree_failures:
                 self._explore(at, longest)
-            finally:
-                self.machine.lowers = True
-            self.given_up += not at.closed
+                self.given_up += not at.closed
+            if not at.closed and loop_of(self.machine, at.source, loop):       # a name that calls may follow
+                at.characters = min(at.characters, <int32_t>at.layers.size() - 1)
+                left.word[0], left.word[1] = loop[0], loop[1]
+                at.layers.push_back(left)
+                at.closed = True
+        finally:
+            self.machine.lowers = True
         return 0
 
     cdef int _explore(self, Reach* at, int32_t longest) except -1 nogil:
