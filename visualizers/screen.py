@@ -39,6 +39,7 @@ class ScreenView(LiveView[Mapping[str, Any]]):
     _module = "screen"
     _height = 720
     _placed = ("here",)
+    _given = ("pane",)  # what may come is known only where it is in sight
 
     text = synced(t.Dict())
     here = synced(t.Dict())

@@ -254,9 +254,38 @@ def test_tags_as_the_classes_of_xgrammar_write_them() -> None:
 
 def test_integers_are_digits() -> None:
     """A model would go on with zeros for ever."""
-    matcher = OverVllm().compile("json", '{"type": "integer"}').follower.matcher
-    assert matcher.accept_string("12")
-    assert not matcher.accept_string(".")
+    schema = {"type": "integer"}
+    older = {"structures": [{"begin": "<", "schema": schema, "end": "x"}], "triggers": ["<"]}
+    newer = {
+        "format": {"type": "tag", "begin": "<", "content": {"type": "json_schema", "json_schema": schema}, "end": "x"}
+    }
+    for kind, asked, begin in (
+        ("json", schema, ""),
+        ("structural_tag", older, "<"),
+        ("structural_tag", older | {"at_least_one": True}, "<"),
+        ("structural_tag", newer, "<"),
+    ):
+        matcher = OverVllm().compile(kind, json.dumps(asked)).follower.matcher
+        assert matcher.accept_string(begin + "12")
+        assert not matcher.accept_string(".")
+
+
+def test_tags_of_the_older_form_are_read_whole() -> None:
+    """Unknown keys, and an `at_least_one` that is no boolean, are refused with their location."""
+    tag = {"structures": [{"begin": "<", "schema": None, "end": "x"}], "triggers": ["<"]}
+    for wrong, location in (
+        (tag | {"structures": [tag["structures"][0] | {"typo": 1}]}, "#/format/tags/0"),
+        (tag | {"at_least_one": "false"}, "#/format/at_least_one"),
+    ):
+        with pytest.raises(ValueError, match=location):
+            read_request("structural_tag", json.dumps(wrong))
+
+
+def test_arguments_in_the_xml_of_qwen() -> None:
+    schema = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
+    tag = {"format": {"type": "qwen_xml_parameter", "json_schema": schema}}
+    matcher = OverVllm().compile("structural_tag", json.dumps(tag)).follower.matcher
+    assert matcher.accept_string("<parameter=q>")
 
 
 PHRASE = "this token is given by its text, which requires tokenizer_info"

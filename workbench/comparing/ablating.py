@@ -373,7 +373,7 @@ def ablate(
     with reporter as report:
         try:
             for found in _measured(begun, asked, model, tokenizer, max_tokens, seed):
-                if report(found):
+                if report(found) is True:
                     break
         except KeyboardInterrupt:
             if not found.trials:

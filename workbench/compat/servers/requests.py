@@ -117,7 +117,7 @@ def _asked(kind: Kind, text: str, layout: Mapping[str, Any]) -> tuple[str, tuple
     if kind == "choice":
         return "structural_tag", (_choice(text),), {}
     if kind == "structural_tag":
-        return "structural_tag", _tag(text), {}
+        return "structural_tag", (_tag(text),), {}
     raise ValueError(f"a request of kind {kind!r} is not known: {', '.join(KINDS)}")
 
 
@@ -132,43 +132,29 @@ def _choice(text: str) -> dict[str, Any]:
     return {"format": {"type": "or", "elements": [{"type": "const_string", "value": one} for one in texts]}}
 
 
-def _tag(text: str) -> tuple[Any, Sequence[str] | None]:
-    """The arguments of `compile_structural_tag`; a tag without a schema takes any JSON, as in the servers."""
+def _tag(text: str) -> Any:
+    """The argument of `compile_structural_tag`, which reads a tag in the older form as one in the newer form."""
     try:
         tag = json.loads(text)
     except json.JSONDecodeError:
-        return text, None  # the engine says where
+        return text  # the engine says where
     if isinstance(tag, dict) and "structures" in tag:
-        structures = tag["structures"]
-        if isinstance(structures, list):
-            structures = [
-                one | {"schema": {}} if isinstance(one, dict) and one.get("schema") is None else one
-                for one in structures
-            ]
-        if tag.get("at_least_one"):  # SGLang's, where a tool must be called: only the newer form has it
-            return {"format": _triggered(structures, tag.get("triggers"))}, None
-        return structures, tag.get("triggers")
-    return _with_schemas(tag), None
+        tags = tag["structures"]
+        if isinstance(tags, list):
+            tags = [_structure(one) if isinstance(one, dict) else one for one in tags]
+        known = {key: tag[key] for key in ("triggers", "at_least_one") if key in tag}  # the second is SGLang's
+        tag = {"format": {"type": "triggered_tags", "tags": tags, **known}}
+    return _with_schemas(tag)
 
 
-def _triggered(structures: object, triggers: object) -> dict[str, Any]:
-    """The older form as a format of the newer one, at least one tag of which is written."""
-    tags = structures
-    if isinstance(structures, list) and all(isinstance(one, dict) for one in structures):
-        tags = [
-            {
-                "type": "tag",
-                "begin": one.get("begin"),
-                "content": {"type": "json_schema", "json_schema": one["schema"]},
-                "end": one.get("end"),
-            }
-            for one in structures
-        ]
-    return {"type": "triggered_tags", "triggers": triggers, "tags": tags, "at_least_one": True}
+def _structure(one: Mapping[str, Any]) -> dict[str, Any]:
+    """A tag of the older form; its unknown keys stay, so that the engine refuses them."""
+    more = {key: item for key, item in one.items() if key != "schema"}
+    return {"type": "tag", "content": {"type": "json_schema", "json_schema": one.get("schema")}, **more}
 
 
 def _with_schemas(value: object) -> Any:
-    """A format whose schema was left open takes any JSON; `any_order` is said as the engine says it.
+    """A tag by the engine's keys, in which a format whose schema was left open takes any JSON.
 
     The servers write their tools' tags by XGrammar's classes, which leave no key out.
     """
@@ -177,7 +163,9 @@ def _with_schemas(value: object) -> Any:
     if not isinstance(value, dict):
         return value
     found = {key: item if key == "json_schema" else _with_schemas(item) for key, item in value.items()}
-    if found.get("type") in ("json_schema", "qwen_xml_parameter"):
+    if found.get("type") == "qwen_xml_parameter":
+        found |= {"type": "json_schema", "style": "qwen_xml"}
+    if found.get("type") == "json_schema":
         if found.get("json_schema") is None:
             found["json_schema"] = {}
         if isinstance(found.get("any_order"), bool):
