@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 from kernels_core.grammar.ir import RuleRef, TagDispatch
@@ -21,6 +22,7 @@ PatternKind: TypeAlias = Literal["tag", "stop", "exclude"]
 
 MAX_NODES: Final = 600  # of a trie that is shown
 _MAX_CONTENT: Final = 60  # characters of a content that is no rule's name
+_REMEMBERED: Final = 1 << 14  # answers of a trie: all of 500 names are asked about at each place
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,8 @@ class Watch:
             self._numbers.setdefault(text, []).append(number)
         pairs = zip([b"", *self._sorted], self._sorted, strict=False)
         self._size = 1 + sum(len(text) - in_common(before, text) for before, text in pairs)  # nodes
+        self._longest = lru_cache(_REMEMBERED)(self.longest)
+        self._target = lru_cache(_REMEMBERED)(lambda text: next(self.suffixes(text)))
 
     def kind(self, pattern: int) -> PatternKind:
         """What a pattern does, by its number in `texts`."""
@@ -136,8 +140,8 @@ class Watch:
 
     def step(self, node: bytes, least: int, byte: int) -> tuple[bytes, int] | None:
         """(node, least) after another byte of free text or of a pattern; None where neither goes on."""
-        least = max(least, self.longest(node))
-        target = next(self.suffixes(node + bytes((byte,))))
+        least = max(least, self._longest(node))
+        target = self._target(node + bytes((byte,)))
         if least == 0:
             return target, 0
         return (target, least + 1) if len(target) >= least + 1 else None

@@ -86,7 +86,8 @@ def with_skips(
                 (item,) = below
                 more = repeat(item.inside, max(0, least - 1), None if most is None else most - 1)
                 inside = repeat(item.inside, least, most)
-                return _Forms(seq((item.first, more)), inside, least == 0 or item.nullable)
+                first = item.first if most == 1 else seq((item.first, more))  # as it is, so that it keeps its span
+                return _Forms(first, inside, least == 0 or item.nullable)
             case RuleRef(name) if name in unnamed:
                 return _Forms(unnamed[name], seq((skip, unnamed[name])), False)
             case _:
