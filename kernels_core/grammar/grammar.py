@@ -244,6 +244,9 @@ class Grammar(Displayed):
         Raises `UnsupportedSchemaError` with every reason, each with its JSON pointer.
         """
         schemas = _schemas()
+        if separators is not None:
+            comma, colon = separators
+            separators = (comma, colon)  # a list, as JSON and YAML have it, cannot be a key
         options = schemas.SchemaOptions(
             any_whitespace=any_whitespace,
             indent=indent,

@@ -134,3 +134,16 @@ def test_the_dialect_of_openapi_3_1_is_draft_2020() -> None:
     assert dialect_of("https://spec.openapis.org/oas/3.1/dialect/base") is dialect_of(
         "https://json-schema.org/draft/2020-12/schema"
     )
+
+
+@pytest.mark.parametrize(
+    ("address", "same"),
+    [
+        ("https://spec.openapis.org/oas/3.0/schema/2024-10-18#/definitions/Schema", OPENAPI),
+        ("https://spec.openapis.org/oas/3.1/dialect/2024-11-10", "https://json-schema.org/draft/2020-12/schema"),
+        ("https://spec.openapis.org/oas/3.2/dialect/2025-09-17", "https://json-schema.org/draft/2020-12/schema"),
+    ],
+)
+def test_dialects_of_openapi_have_dates(address: str, same: str) -> None:
+    assert dialect_of(address) is dialect_of(same)
+    assert dialect_of("https://spec.openapis.org/oas/3.1/schema/2025-02-13") is None  # that of documents

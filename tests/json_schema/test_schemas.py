@@ -639,3 +639,10 @@ def test_conditions_in_another_order_are_covered_all_the_same() -> None:
     many = tuple(Members(((Words(frozenset((name,))), one),)) for name in "abcdefghijkl")
     assert algebra._united_objects((*many, large, same)) == (*many, large)
     assert algebra.meet_arrays((Items(rest=first),), (Items(rest=first), Items(rest=second))) == (Items(rest=first),)
+
+
+def test_separators_may_be_a_list() -> None:
+    """As configurations in JSON and YAML have them."""
+    listed: Any = [",", ":"]
+    made = Grammar.from_json_schema({"type": "object"}, any_whitespace=False, separators=listed)
+    assert str(made) == str(Grammar.from_json_schema({"type": "object"}, any_whitespace=False, separators=(",", ":")))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.serve.conftest import TOOLS, Client, told
+from workbench.generation.sampling import Sampling
 from workbench.serving.body import Body
 from workbench.serving.chat import ChatRequest
 from workbench.serving.fields import read
@@ -69,6 +70,11 @@ def refused(answer: Any, status: int = 400) -> dict[str, Any]:
         ({"temperature": -1}, "temperature"),
         ({"temperature": "1"}, "temperature"),
         ({"top_p": 0}, "top_p"),
+        ({"top_k": -2}, "top_k"),
+        ({"top_k": False}, "top_k"),
+        ({"min_tokens": 5}, "min_tokens"),
+        ({"skip_special_tokens": False}, "skip_special_tokens"),
+        ({"messages": [{"role": "user", "parts": []}]}, "messages"),
         ({"max_tokens": 0}, "max_tokens"),
         ({"max_tokens": 100_000}, "max_tokens"),
         ({"max_tokens": 5, "max_completion_tokens": 5}, "max_completion_tokens"),
@@ -78,11 +84,10 @@ def refused(answer: Any, status: int = 400) -> dict[str, Any]:
         ({"stream_options": {"include_usage": True}}, "stream_options"),
         ({"teperature": 1}, "teperature"),
         ({"messages": []}, "messages"),
-        ({"messages": [{"role": "user"}, {"role": "king", "content": "x"}]}, "messages.1.role"),
+        ({"messages": [{"role": "assistant"}, {"role": "king", "content": "x"}]}, "messages.1.role"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages.0.content.0"),
         ({"messages": [{"role": "assistant", "tool_calls": [{}]}]}, "messages.0.tool_calls.0.function"),
         ({"stream_options": {"include_usag": True}}, "stream_options.include_usag"),
-        ({"messages": [{"role": "system", "content": "be brief"}]}, "messages"),
         ({"messages": [{"role": "user", "content": "word " * 2000}]}, "messages"),
         ({"response_format": {"type": "jsn"}}, "response_format.type"),
         ({"response_format": {"type": "json_schema"}}, "response_format"),
@@ -271,6 +276,7 @@ def test_an_unknown_model(client: Client) -> None:
 
 def test_paths_and_methods(client: Client) -> None:
     refused(client.request("GET", "/v1/embeddings"), 404)
+    assert "did you mean /v1/models?" in refused(client.request("GET", "/models"), 404)["message"]
     refused(client.request("GET", "/v1/completions"), 405)
     refused(client.request("GET", "/v1/chat/completions"), 405)
     refused(client.request("GET", "/assets/..%2f..%2fapp.js"), 404)
@@ -304,3 +310,12 @@ def test_the_schema_is_read_as_it_was_sent(client: Client) -> None:
     body = json.dumps(value).replace("null", f'{{"name": "x", "schema": {schema}}}')
     answer = client.post(body.encode())
     assert answer.json()["choices"][0]["message"]["content"].startswith("1.00000000000000000001")
+
+
+def test_what_asks_for_nothing_is_taken() -> None:
+    """The values by which clients of vLLM leave a setting off."""
+    off = {"skip_special_tokens": True, "ignore_eos": False, "min_tokens": 0, "stop_token_ids": [], "suffix": ""}
+    for top_k in (0, -1):
+        body = {"model": "m", "messages": USER, "top_k": top_k, "chat_template_kwargs": {}, **off}
+        asked = read(Body(json.dumps(body).encode()), ChatRequest)
+        assert not asked.draws(Sampling(top_k=5)).orders(1 << 20)

@@ -70,6 +70,26 @@ def test_the_demo_model_is_told_nothing(demo: LanguageModel) -> None:
     assert told(by, response_format=schema)[0] == turns
 
 
+def test_the_demo_model_takes_every_turn(demo: LanguageModel) -> None:
+    """It knows the user's and its own: what a system or a tool says is said by the user."""
+    call = {"id": "1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+    messages: list[dict[str, object]] = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "developer", "content": "In French."},
+        {"role": "user", "content": "Lund?"},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "rain"},
+        {"role": "system", "content": "Go on."},
+    ]
+    turns, _ = told(Teller.of(demo), messages=messages)
+    assert [turn["role"] for turn in turns] == ["user", "assistant", "user", "user"]
+    assert turns[0]["content"] == "Be brief.\n\nIn French.\n\nLund?"
+    assert "weather" in turns[1]["content"]
+    assert "rain" in turns[2]["content"]
+    assert turns[3]["content"] == "Go on."
+    assert demo.encode_prompt(turns)
+
+
 def test_tools_are_told_in_the_format_of_the_model(tokenizer: Any) -> None:
     turns, tools = told(teller(tokenizer, PLAIN), tools=[TOOL, OTHER])
     assert tools is None

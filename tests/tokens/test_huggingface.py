@@ -212,3 +212,12 @@ def test_what_is_no_tokenizer_json_is_said(change: Any, reason: str, tmp_path: P
     broken.write_text(json.dumps(change if isinstance(change, list) else {**document, **change}))
     with pytest.raises(TokenizerError, match=reason):
         load_tokenizer(broken)
+
+
+def test_a_folder_without_its_vocabulary_is_refused(tmp_path: Path) -> None:
+    """As a download that broke off leaves it: transformers makes an empty tokenizer of it."""
+    pytest.importorskip("transformers")
+    for kind in ("Qwen2Tokenizer", "LlamaTokenizer"):
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": kind}))
+        with pytest.raises(TokenizerError, match="no vocabulary; is the download complete"):
+            load_tokenizer(tmp_path)

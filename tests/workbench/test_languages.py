@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import pickle
+import re
 import threading
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NewType
 
 import pydantic
 import pytest
+from typing_extensions import TypeAliasType
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import BudgetExceededError, GrammarSyntaxError, UnsupportedSchemaError
@@ -156,7 +158,8 @@ def test_a_file_in_lark_imports_from_its_folder(tmp_path: Path) -> None:
         (object(), TypeError, "object is no source of a grammar"),
         (City(name="x"), TypeError, "an instance of City is data, not a schema; pass its class"),
         ([City], TypeError, "#/0: .*City.* is no JSON; a pydantic model is passed by itself"),
-        (["yes", "no"], TypeError, r'for one of several texts write {"enum": \[...\]}'),
+        (["yes", "no"], TypeError, r"regular expression 'yes\|no', .* JSON string {.enum.: \[...\]}"),
+        (re.compile("a"), TypeError, "pass its text"),
         (Path.open, TypeError, "function is no source of a grammar"),
         (threading.Event, TypeError, "is no type that pydantic can make a schema of"),
         (b"root ::= \xff", ValueError, "these bytes are not UTF-8 at byte 9: .*; save it as UTF-8"),
@@ -577,3 +580,14 @@ def test_every_tag_that_calls_one_tool_is_named_by_it(choice: Any) -> None:
             inside = json.dumps(value_at(made.tag, pointer))
             assert [i for i in range(3) if f'"a{i}"' in inside] == [int(target.split("/")[1])], model
             assert (pointer in made.names) == (target.count("/") == 1)
+
+
+def test_names_of_types_are_types() -> None:
+    """Those of `NewType` and of aliases, as pydantic reads them."""
+    answer = TypeAliasType("answer", Literal["yes", "no"])
+    for kind, schema in (
+        (answer, {"enum": ["yes", "no"], "type": "string"}),
+        (NewType("Count", int), {"type": "integer"}),
+        (pydantic.JsonValue, {}),
+    ):
+        assert json.loads(Source.of(kind).text) == schema

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 _JSON: Final = frozenset(("json_schema", "structural_tag", "tools"))
 _WITH_TOKENS: Final = ("lark", "structural_tag")  # languages that write tokens by their text
+_FEW: Final = 4  # texts that a message repeats
 _MODULES: Final = re.compile(r"^\s*%import\s+(?!common\b)", re.MULTILINE)
 _ALIASES: Final = {"gbnf": "ebnf", "schema": "json_schema", "jsonschema": "json_schema", "tag": "structural_tag"}
 
@@ -200,7 +201,7 @@ class Source:
             name, why, value, language = value.__name__, "a pydantic model", schema_of(), "json_schema"
         elif callable(getattr(value, "json_schema", None)):  # a pydantic TypeAdapter
             value, why, language = value.json_schema(), "a pydantic type", "json_schema"
-        elif isinstance(value, type) or get_origin(value) is not None:
+        elif isinstance(value, type) or get_origin(value) is not None or _names_type(value):
             name, value = getattr(value, "__name__", ""), _schema_of_type(value)
             why, language = "a type", "json_schema"
         elif _is_instance(value):  # a structural tag, or an MCP client's list of tools
@@ -210,8 +211,16 @@ class Source:
                 raise TypeError(f"an instance of {type(data).__name__} is data, not a schema; pass its class")
         elif isinstance(value, list | tuple):
             if value and all(isinstance(item, str) for item in value):
-                raise TypeError('a list of texts describes no tools; for one of several texts write {"enum": [...]}')
+                bare = "|".join(map(re.escape, value)) if len(value) <= _FEW else "one|another"
+                raise TypeError(
+                    "a list of texts describes no tools; for one of several texts write the regular expression "
+                    f'{bare!r}, and for one of them as a JSON string {{"enum": [...]}}'
+                )
             value = [_dumped(item) if _is_instance(item) else item for item in value]
+        elif isinstance(value, re.Pattern):
+            raise TypeError(
+                "a compiled pattern is read by Python's rules; pass its text (`.pattern`), language='regex'"
+            )
         if not isinstance(value, dict | list | tuple | bool | Mapping):
             raise TypeError(
                 f"{type(value).__name__} is no source of a grammar; there are texts (EBNF, Lark, regex, JSON), paths, "
@@ -392,6 +401,11 @@ def _each_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     if len(found) < len(pairs):
         raise ValueError("a key is repeated, of which laying out would keep only the last")
     return found
+
+
+def _names_type(value: object) -> bool:
+    """Whether it is a `type` statement's alias (also that of typing_extensions), or a `NewType`."""
+    return hasattr(value, "__supertype__") or type(value).__name__ == "TypeAliasType"
 
 
 def _is_instance(value: object) -> bool:

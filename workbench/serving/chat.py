@@ -38,7 +38,8 @@ class ChatRequest(Common):
         "web_search_options": (),
         "moderation": (),
         "echo": (False,),
-        "suffix": (),
+        "suffix": ("",),
+        "chat_template_kwargs": ({},),
         "best_of": (1,),
     }
     of_no_effect: ClassVar[frozenset[str]] = Sampled.of_no_effect | {"store", "verbosity"}

@@ -25,7 +25,7 @@ TOKENS: Final = 16  # of an answer to a request that says nothing of it, as Open
 class CompletionRequest(Common):
     """A request to go on with some texts."""
 
-    not_built: ClassVar[Mapping[str, tuple[object, ...]]] = {**Sampled.not_built, "suffix": (), "best_of": (1,)}
+    not_built: ClassVar[Mapping[str, tuple[object, ...]]] = {**Sampled.not_built, "suffix": ("",), "best_of": (1,)}
 
     prompt: object
     max_tokens: int | None = Field(None, ge=1)

@@ -14,13 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import AliasChoices, BeforeValidator, Field, TypeAdapter, field_validator
+from pydantic import AliasChoices, BeforeValidator, Field, TypeAdapter, field_validator, model_validator
 
 from workbench.generation.sampling import MOST_PENALTY, MOST_REPETITION, Sampling
 from workbench.serving.body import Body, Lenient, Strict, checked
 from workbench.serving.errors import dotted
 from workbench.serving.forms import FREE, Form, structured_form
 
+MOST_CANDIDATES: Final = (1 << 31) - 1  # more than any vocabulary has
 MAX_CHOICES: Final = 8
 MAX_STOPS: Final = 16
 MAX_STOP_CHARACTERS: Final = 1_000
@@ -86,6 +87,14 @@ class Message(Lenient):
     tool_call_id: str | None = None
     reasoning_content: str | None = None
 
+    @model_validator(mode="after")
+    def _says_something(self) -> Message:
+        if self.role != "assistant" and "content" not in self.model_fields_set:
+            raise ValueError(
+                f"content is missing, which only an assistant's turn may leave out, not one of {self.role}"
+            )
+        return self
+
     def turn(self) -> Mapping[str, object]:
         """As chat templates take it."""
         return self.model_dump(exclude_none=True)
@@ -142,10 +151,21 @@ Stops = Annotated[
 ]
 
 
+def _all_of(top_k: object) -> object:
+    """vLLM's two ways to say that the likeliest are not counted."""
+    return MOST_CANDIDATES if top_k in (0, -1) and not isinstance(top_k, bool) else top_k
+
+
 class Sampled(Strict):
     """How an answer is drawn, and what it must be: the fields of every endpoint."""
 
-    not_built: ClassVar[Mapping[str, tuple[object, ...]]] = {"logit_bias": ({},)}
+    not_built: ClassVar[Mapping[str, tuple[object, ...]]] = {
+        "logit_bias": ({},),
+        "skip_special_tokens": (True,),
+        "ignore_eos": (False,),
+        "min_tokens": (0,),
+        "stop_token_ids": ([],),
+    }
     of_no_effect: ClassVar[frozenset[str]] = frozenset(
         ("user", "metadata", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention")
     )
@@ -153,7 +173,7 @@ class Sampled(Strict):
     model: str
     temperature: float | None = Field(None, ge=0, le=2)
     top_p: float | None = Field(None, gt=0, le=1)
-    top_k: int | None = Field(None, ge=1)
+    top_k: Annotated[int, BeforeValidator(_all_of)] | None = Field(None, ge=1)
     min_p: float | None = Field(None, ge=0, le=1)
     frequency_penalty: float | None = Field(None, ge=-MOST_PENALTY, le=MOST_PENALTY)
     presence_penalty: float | None = Field(None, ge=-MOST_PENALTY, le=MOST_PENALTY)

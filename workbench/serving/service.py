@@ -156,7 +156,10 @@ class Service:
             raise body.wrong("#/model", message, code="model_not_found", status=404)
         if asked.limit is not None and asked.limit[1] > self.limits.max_tokens:
             name, _ = asked.limit
-            raise body.wrong(f"#/{name}", f"an answer has at most {self.limits.max_tokens:,} tokens here")
+            raise body.wrong(
+                f"#/{name}",
+                f"an answer has at most {self.limits.max_tokens:,} tokens here; `serve --max-tokens` allows more",
+            )
         most = self.limits.max_tokens if asked.limit is None else asked.limit[1]
         prompts = self._encoded(one.endpoint, body, asked)
         tokenizer = self.model.tokenizer

@@ -78,14 +78,15 @@ class Teller:
     """What is added to the turns of requests to a model.
 
     tool_format: how the model writes calls; None where nobody knows.  tells_tools: the chat template does not.
-    tells_schemas: whether a schema may be told.  system: whether it takes a system's turn.  block: of reasoning, which
-    the template knows.
+    tells_schemas: whether a schema may be told.  system: whether the template takes a system's turn; reads_calls: and
+    calls with what they gave.  block: of reasoning, which the template knows.
     """
 
     tool_format: str | None
     tells_tools: bool
     tells_schemas: bool
     system: bool = True
+    reads_calls: bool = True
     block: Block | None = None
 
     @classmethod
@@ -94,7 +95,7 @@ class Teller:
         if model.name == DEMO or model.name.startswith(PREFIX):
             # The demo model was trained on its tools, and on nothing that could be told; random weights come with its
             # tokenizer.
-            return cls(tool_format or "exaone", tells_tools=False, tells_schemas=False)
+            return cls(tool_format or "exaone", tells_tools=False, tells_schemas=False, system=False, reads_calls=False)
         tokenizer = model.hf_tokenizer
         user = Message(role="user", content="?")
         system = _render(tokenizer, [Message(role="system", content="?"), user]) is not None
@@ -107,7 +108,7 @@ class Teller:
         family = str(getattr(model.model.config, "model_type", ""))
         guessed = marked or (_FAMILIES.get(family) if reads else "hermes")
         block = next((one for one in BLOCKS if one.begin in text and one.end in text), None)
-        return cls(tool_format or guessed, tells_tools=not reads, tells_schemas=True, system=system, block=block)
+        return cls(tool_format or guessed, not reads, True, system=system, reads_calls=reads, block=block)
 
     def told(
         self, request: Asked, *, tell_schema: bool = True
@@ -116,9 +117,10 @@ class Teller:
         left to tell of."""
         turns = request.turns or []
         tools = request.tools if request.tool_choice != "none" else None
-        if self.tells_tools:
-            # The template leaves calls and what they gave out.
+        if not self.reads_calls:
             turns = [self._as_text(turn) for turn in turns]
+        if not self.system:
+            turns = _before_users(turns)
         if tools and self.tells_tools:
             forced = forced_tool(request)
             turns = self._with(turns, self._tools(tools) if forced is None else _arguments(body_of(forced)))
@@ -158,6 +160,20 @@ class Teller:
         if turn.role in ("tool", "function"):
             return Message(role="user", content=f"<tool_response>\n{turn.content}\n</tool_response>")
         return turn
+
+
+def _before_users(turns: Sequence[Message]) -> list[Message]:
+    """The turns without a system's: each stands in front of what the user says next, or is the user's at the end."""
+    found, said = list[Message](), list[str]()
+    for turn in turns:
+        if turn.role in ("system", "developer"):
+            said.append(turn.content)
+        elif turn.role == "user" and said:
+            found.append(turn.model_copy(update={"content": "\n\n".join([*said, turn.content])}))
+            said = []
+        else:
+            found.append(turn)
+    return [*found, Message(role="user", content="\n\n".join(said))] if said else found
 
 
 def _render(

@@ -159,6 +159,8 @@ def load_with_transformers(folder: Path) -> VocabularySource:
         tokenizer = library.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
     except Exception as error:  # whatever a model's own loader raises
         raise TokenizerError(f"{folder}: transformers cannot load this tokenizer: {error}") from error
+    if len(tokenizer) <= len(tokenizer.all_special_ids):
+        raise TokenizerError(f"{folder} holds settings of a tokenizer and no vocabulary; is the download complete?")
     return wrap_huggingface(tokenizer, folder.resolve().name)
 
 

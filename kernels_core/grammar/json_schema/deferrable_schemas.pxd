@@ -18,6 +18,7 @@ cdef class DeferrableSchemas:
     cdef set assumed            # ids that were taken for deferrable while they were open
     cdef bint wrong             # ... and one of them was not
     cdef Spelling spelling      # None where strings are written as JSON
+    cdef int most_objects       # options that may wait where all of them are objects
 
     cdef bint _no(self, place, what) except -1
     cdef int scalar(self, dict schema) except -1

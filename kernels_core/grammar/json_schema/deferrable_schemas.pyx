@@ -81,11 +81,13 @@ cdef class DeferrableSchemas:
     `root` is the document, in `dialect`.  `pointers`: references are plain pointers into the document (nothing in it has
     a name of its own); or a function that finds out.  `strict`: names that are not declared are forbidden.  `named`:
     names of schemas matter, since something may refer to them; or a function that finds out.  `spelling`: how strings
-    and names are written where that is not JSON.
+    and names are written where that is not JSON.  `loose`: members are repeated freely, which the algebra writes: it
+    takes a while for each object, and all of a choice are written in one step.
     """
 
-    def __init__(self, root, dialect, *, pointers, bint strict, named=True, Spelling spelling=None):
+    def __init__(self, root, dialect, *, pointers, bint strict, named=True, Spelling spelling=None, bint loose=False):
         self.root = root
+        self.most_objects = MOST_OPTIONS if loose else MOST_OBJECTS
         self.dialect = dialect
         self.words = dialect.numbers
         self.pointers = pointers
@@ -366,7 +368,7 @@ cdef class DeferrableSchemas:
 
     cdef bint _are_objects(self, list options) except -1:
         """Whether all options are objects, not too many: then nothing has to be seen as one set."""
-        if len(options) > MOST_OBJECTS:
+        if len(options) > self.most_objects:
             return False
         for one in options:
             one = self.followed(one)

@@ -96,7 +96,12 @@ _DRAFTS = {
         ("https://spec.openapis.org/oas/3.0/dialect", 4, OPENAPI_3_0),
     )
 }
-_DRAFTS["https://spec.openapis.org/oas/3.1/dialect/base"] = _DRAFTS["https://json-schema.org/draft/2020-12/schema"]
+_OPENAPI = (
+    ("spec.openapis.org/oas/3.0/schema/", "https://spec.openapis.org/oas/3.0/dialect"),
+    ("spec.openapis.org/oas/3.0/dialect/", "https://spec.openapis.org/oas/3.0/dialect"),
+    ("spec.openapis.org/oas/3.1/dialect/", "https://json-schema.org/draft/2020-12/schema"),
+    ("spec.openapis.org/oas/3.2/dialect/", "https://json-schema.org/draft/2020-12/schema"),
+)
 DEFAULT = _dialect("https://json-schema.org/draft/2020-12/schema", 2020, UNDECLARED)
 
 
@@ -110,4 +115,8 @@ def dialect_of(uri: str) -> Dialect | None:
             return dialect
     if rest == "json-schema.org/schema":
         return DEFAULT
+    # An address of OpenAPI has a date behind it, and 3.0 has its schema of schemas inside that of documents.
+    for begin, uri in _OPENAPI:
+        if rest.startswith(begin):
+            return _DRAFTS[uri]
     return None

@@ -61,6 +61,7 @@ class LazyDocument:
                 pointers=lambda: self.documents.has_local_references,
                 strict=self._options.strict_mode,
                 named=self._refers,
+                loose=self._options.order == "loose",
             ),
             writer,
             self,

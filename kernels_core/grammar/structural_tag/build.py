@@ -459,7 +459,10 @@ class Builder:
     def _read_tag(self, tag: Fields, begin: str | Node, hint: str) -> ReadTag:
         """A tag of a list.  Schemas without instances are refused, so that arguments can be written."""
         inside = self._book.add(hint, self._inside(tag))
-        return ReadTag(begin, inside, sure=tag.value["content"]["type"] == "json_schema")
+        content, end = tag.value["content"], tag.value.get("end")
+        # Arguments in another style than JSON may be no text at all.
+        written = content.get("style", "json") == "json" or all(end if isinstance(end, list) else [end])
+        return ReadTag(begin, inside, sure=content["type"] == "json_schema" and written)
 
     def _triggered_tags(self, fields: Fields, end: End | None) -> Node:
         triggers = tuple(dict.fromkeys(fields.texts("triggers", required=True)))

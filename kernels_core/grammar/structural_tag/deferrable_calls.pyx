@@ -98,7 +98,12 @@ cdef class DeferrableCalls:
                 return None
         if type(begin) is not str or type(content) is not dict or not _is_end(end):
             return None
-        return begin if self._is_deferrable_content(<dict>content, span) else None
+        if not self._is_deferrable_content(<dict>content, span):
+            return None
+        # What a text begins when it predicts a rule is never empty, as arguments in another style than JSON may be.
+        if (end == "" or type(end) is list and "" in end) and _has_style(<dict>content):
+            return None
+        return begin
 
     cdef bint _is_deferrable_content(self, dict content, Span span) except -1:
         """Whether a format is the arguments of a deferrable schema, perhaps with fixed texts and plain patterns around.
@@ -187,6 +192,14 @@ cdef class DeferrableCalls:
 
 cdef str _taken(CanonicalText written, Span span):
     return written.text[span.first:span.past]
+
+
+cdef bint _has_style(dict content) except -1:
+    """Whether arguments that are deferrable are written in another style than JSON."""
+    for part in content.get("elements", (content,)):
+        if (<dict>part).get("style", "json") != "json":
+            return True
+    return False
 
 
 cdef bint _is_end(end) except -1:

@@ -167,7 +167,7 @@ class TagList:
         """The same for alternatives."""
         digest = sha256(f"{skip} {members} ".encode())
         digest.update(self._calls.whole_text().encode())
-        digest.update(self._setting)
+        digest.update(self._spellings.digest)  # tags that were read may name tokens, too
         return digest.digest()
 
     def content(self, at: int) -> Node:

@@ -353,3 +353,41 @@ def test_parts_of_tools_that_the_algebra_reads_are_written_once() -> None:
     for text, taken in (('<b>{"x": {"n": 6}}</>', True), ('<b>{"x": {"n": 7}}</>', False), ("<b>{}</>", True)):
         matcher.reset()
         assert (matcher.accept_string(text) and matcher.is_completed()) is taken, text
+
+
+@pytest.mark.parametrize("count", [3, 12])
+@pytest.mark.parametrize("more", [{}, {"maxProperties": 1}], ids=["deferrable", "read"])
+def test_what_follows_a_beginning_may_be_nothing(count: int, more: dict[str, object]) -> None:
+    """Arguments in XML without a member, and an end that is empty: the text may end behind the beginning."""
+    vocabulary = [*(bytes([byte]) for byte in range(0x20, 0x7F)), b"<stop>"]
+    info = TokenizerInfo(vocabulary, stop_token_ids=[95])
+    nothing = {"type": "object", "properties": {}, "additionalProperties": False} | more
+    tags = [tagged(f"<t{number}>", {"type": "integer"}, "</>") for number in range(count)]
+    last = tagged("<x>", nothing, "")
+    last["content"]["style"] = "qwen_xml"
+    form = {"type": "tags_with_separator", "tags": [*tags, last], "separator": ","}
+    matcher = GrammarMatcher(GrammarCompiler(info).compile_structural_tag({"format": form}))
+    assert matcher.accept_string("<x>")
+    assert matcher.is_completed()
+    assert matcher.accept_string(",<t0>5")
+
+
+def test_a_list_whose_read_tags_name_tokens_shares_no_token_sets_with_one_that_does_not() -> None:
+    vocabulary = [*(bytes([byte]) for byte in range(0x20, 0x7F)), *(b">%d" % number for number in range(20_000))]
+    token, end = len(vocabulary), len(vocabulary) + 1
+    vocabulary += [b">11<e", b"<end>", b"<stop>"]
+    info = TokenizerInfo(vocabulary, stop_token_ids=[end + 1], special_token_ids=[end, end + 1])
+    tags = [tagged(f"<t{number}>", {"type": "integer"}, "</>") for number in range(12)]
+    tags.append(tagged("<x>", {"type": "integer", "multipleOf": 11}, "<end>"))
+    form = {"format": {"type": "triggered_tags", "triggers": ["<"], "tags": tags}}
+    compiler = GrammarCompiler(info)
+    text = GrammarMatcher(compiler.compile_grammar(Grammar.from_structural_tag(form)))  # `<end>` is text here
+    assert text.accept_string("<x")
+    assert token in text.allowed_token_ids()
+    named = GrammarMatcher(compiler.compile_structural_tag(form))
+    assert named.accept_string("<x")
+    assert token not in named.allowed_token_ids()
+
+
+def tagged(begin: str, schema: dict[str, object], end: str) -> dict[str, Any]:
+    return {"type": "tag", "begin": begin, "content": {"type": "json_schema", "json_schema": schema}, "end": end}
