@@ -23,7 +23,8 @@ chain = "".join(f'r{i} ::= r{i + 1} | r{i} "a"\\n' for i in range(1, 400))
 source = 'root ::= r1 | root "a"\\n' + chain + 'r400 ::= "b"'
 
 def masks():
-    matcher = GrammarMatcher(GrammarCompiler(info, options=Options(max_fill_ms=0, max_compile_ms=0)).compile_grammar(source))
+    compiler = GrammarCompiler(info, options=Options(max_fill_ms=0, max_compile_ms=0))
+    matcher = GrammarMatcher(compiler.compile_grammar(source))
     rows = allocate_token_bitmask(2, info.vocab_size)
     matcher.fill_next_token_bitmask(rows, 0)
     assert matcher.accept_string("b")
