@@ -271,14 +271,18 @@ def test_integers_are_digits() -> None:
 
 
 def test_tags_of_the_older_form_are_read_whole() -> None:
-    """Unknown keys, and an `at_least_one` that is no boolean, are refused with their location."""
+    """A schema may be JSON text; unknown keys and an `at_least_one` that is no boolean are refused where they stand."""
     tag = {"structures": [{"begin": "<", "schema": None, "end": "x"}], "triggers": ["<"]}
     for wrong, location in (
-        (tag | {"structures": [tag["structures"][0] | {"typo": 1}]}, "#/format/tags/0"),
+        (tag | {"structures": [tag["structures"][0] | {"typo": 1}]}, "#/structures/0"),
         (tag | {"at_least_one": "false"}, "#/format/at_least_one"),
     ):
         with pytest.raises(ValueError, match=location):
             read_request("structural_tag", json.dumps(wrong))
+    text = tag | {"structures": [{"begin": "<", "schema": '{"type": "boolean"}', "end": "x"}]}
+    for asked in (text, text | {"at_least_one": True}):
+        grammar = OverVllm().compile("structural_tag", json.dumps(asked))
+        assert grammar.validate_tokens([14, 8, 9]) == [14, 8, 9]  # <truex
 
 
 def test_arguments_in_the_xml_of_qwen() -> None:

@@ -116,7 +116,7 @@ def dialect_of(uri: str) -> Dialect | None:
     if rest == "json-schema.org/schema":
         return DEFAULT
     # An address of OpenAPI has a date behind it, and 3.0 has its schema of schemas inside that of documents.
-    for begin, uri in _OPENAPI:
+    for begin, same in _OPENAPI:
         if rest.startswith(begin):
-            return _DRAFTS[uri]
+            return _DRAFTS[same]
     return None

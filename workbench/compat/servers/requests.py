@@ -20,6 +20,7 @@ import numpy as np
 
 from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import BudgetExceededError, DeadEndError, GrammarError, MaskscopeError, TokenizerError
+from kernels_core.grammar.structural_tag import load_structural_tag
 
 if TYPE_CHECKING:
     import torch
@@ -133,24 +134,22 @@ def _choice(text: str) -> dict[str, Any]:
 
 
 def _tag(text: str) -> Any:
-    """The argument of `compile_structural_tag`, which reads a tag in the older form as one in the newer form."""
+    """The argument of `compile_structural_tag`; a tag without a schema takes any JSON, as in the servers."""
     try:
         tag = json.loads(text)
     except json.JSONDecodeError:
         return text  # the engine says where
-    if isinstance(tag, dict) and "structures" in tag:
-        tags = tag["structures"]
-        if isinstance(tags, list):
-            tags = [_structure(one) if isinstance(one, dict) else one for one in tags]
-        known = {key: tag[key] for key in ("triggers", "at_least_one") if key in tag}  # the second is SGLang's
-        tag = {"format": {"type": "triggered_tags", "tags": tags, **known}}
-    return _with_schemas(tag)
-
-
-def _structure(one: Mapping[str, Any]) -> dict[str, Any]:
-    """A tag of the older form; its unknown keys stay, so that the engine refuses them."""
-    more = {key: item for key, item in one.items() if key != "schema"}
-    return {"type": "tag", "content": {"type": "json_schema", "json_schema": one.get("schema")}, **more}
+    if not isinstance(tag, dict) or "structures" not in tag:
+        return _with_schemas(tag)
+    older, structures = {key: tag[key] for key in ("structures", "triggers") if key in tag}, tag["structures"]
+    if isinstance(structures, list):
+        older["structures"] = [
+            one | {"schema": {}} if isinstance(one, dict) and one.get("schema") is None else one for one in structures
+        ]
+    found = dict(load_structural_tag(older))
+    if "at_least_one" in tag:  # SGLang's, where a tool must be called
+        found["format"] |= {"at_least_one": tag["at_least_one"]}
+    return _with_schemas(found)
 
 
 def _with_schemas(value: object) -> Any:
