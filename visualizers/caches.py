@@ -335,6 +335,8 @@ def _followed(use: Use) -> str:
     """For which callers the verdicts are."""
     if use.callers is None:
         return "any caller"
+    if use.own:
+        return f"callers that go on with {glyph(use.callers) or 'nothing'} of what the rule reads"
     return f"callers that go on with {glyph(use.callers)}" if use.callers else "callers that end here"
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kernels_core.inspect.fills import Places
 from kernels_core.inspect.snapshots import Table
-from kernels_core.masks.ownership import held_by, made_by, pooled, visited
+from kernels_core.masks.ownership import OF_STATE, held_by, made_by, pooled, visited
 
 if TYPE_CHECKING:
     from kernels_core.compiled import CompiledGrammar
@@ -38,7 +38,8 @@ class Use:
     `relation`: "made" (computed for this grammar), "perfect" (found as it was wanted), or "partial" (found for the
     state, then filtered for what can follow it: `Mechanisms.lookahead`).  `inside`: rules under way there, outermost
     first; for a structural tag the first but one names the tag.  `callers`: the bytes that go on behind the rule, where
-    verdicts are kept for those alone; None for any.  `places`: parser states whose masks use it.
+    verdicts are kept for those alone; None for any.  `own`: of what the rule reads there, callers go on with these
+    bytes alone, and perhaps with what it does not read.  `places`: parser states whose masks use it.
     """
 
     grammar: int
@@ -48,6 +49,7 @@ class Use:
     relation: Relation
     form: str
     callers: bytes | None
+    own: bool
     places: int
 
     @property
@@ -256,13 +258,14 @@ def _add(known: dict[int, _Draft], number: int, compiled: CompiledGrammar) -> No
                 draft.nanoseconds = made[address, state]
         elif form == "verdicts" and state in found_filtered:
             relation = "partial"
-        callers = None if code == 0 else code.to_bytes(8, "big").lstrip(b"\0")[1:]
+        key = code.to_bytes(8, "big").lstrip(b"\0")
+        callers, own = (key[1:], key[0] == OF_STATE) if key else (None, False)
         count, ways = at.get(state, (0, ()))
         rule = places.rule(state)
         for k, way in enumerate(ways or ((),)):
             # The state itself was made once: what comes there later from another part found it.
             once: Relation = "perfect" if k and relation == "made" else relation
-            draft.uses.append(Use(number, state, rule, way, once, form, callers, count if k == 0 else 0))
+            draft.uses.append(Use(number, state, rule, way, once, form, callers, own, count if k == 0 else 0))
 
 
 def _share(number: int, compiled: CompiledGrammar, sets: tuple[SharedSet, ...]) -> GrammarShare:

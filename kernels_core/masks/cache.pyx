@@ -394,7 +394,7 @@ cdef class MaskCache:
             if filtered:
                 self.lookahead.identity(rule, self.identities, self.pool.key, key.lookahead)
             other = self.pool.find(key, use == TO_FILTER, compute)
-            if use == TO_FILTER and other.get() != NULL and not other.get().handovers.empty():
+            if self.lookahead is not None and other.get() != NULL and not other.get().handovers.empty():
                 other.reset()           # a lookahead filters suffixes
             if other.get() != NULL:
                 if use == TO_FILTER:

@@ -1,7 +1,9 @@
 from kernels_core.masks.cache import MaskCache
 from kernels_core.masks.pool import TokenSetPool
 
-__all__ = ["held_by", "made_by", "pooled", "rules_of", "visited"]
+__all__ = ["OF_STATE", "held_by", "made_by", "pooled", "rules_of", "visited"]
+
+OF_STATE: int
 
 def held_by(masks: MaskCache) -> list[tuple[int, int, int, str, str, int]]: ...
 def made_by(masks: MaskCache, first: int = 0) -> list[tuple[int, int, int, str]]: ...

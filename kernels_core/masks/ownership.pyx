@@ -17,8 +17,11 @@ from libcpp.utility cimport pair
 from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.cache cimport FILTERED, MaskCache
 from kernels_core.masks.pool cimport PoolEntry, TokenSetPool
-from kernels_core.masks.strategy cimport is_of_state
+from kernels_core.masks.strategy cimport BOTH_TAKE
 from kernels_core.masks.token_sets cimport PROFILE, TokenSet, token_set_bytes
+
+# What `callers` begins with where its bytes are those that callers take of what the state itself takes.
+OF_STATE = BOTH_TAKE
 
 cdef tuple STORAGE = ("list", "complement", "bitset", "difference", "iterations")
 
@@ -27,7 +30,7 @@ def held_by(MaskCache masks not None):
     """The token sets of one grammar: (address, state, callers' bytes, form, storage, bytes of its own) for each use.
 
     `form`: "verdicts" (for any caller, or for those that go on with the bytes in `callers`), "filtered" (after the
-    lookahead), or "iterations".  `callers` is 0 for any caller, else 1 with the bytes behind it, low byte last.
+    lookahead), or "iterations".  `callers` is 0 for any caller, else a `Follow.key`.
     One token set may be used at several states.  Waits for the machine's lock.
     """
     cdef list rows = []
@@ -46,7 +49,7 @@ def held_by(MaskCache masks not None):
                 tokens = dereference(one).second.get()
                 form = "filtered" if callers == FILTERED else "iterations" if tokens.storage == PROFILE else "verdicts"
                 rows.append((<size_t>tokens, <int32_t>(dereference(one).first >> 36),
-                             0 if callers == FILTERED or is_of_state(callers) else callers, form,
+                             0 if callers == FILTERED else callers, form,
                              STORAGE[<int>tokens.storage], token_set_bytes(tokens)))
                 preincrement(one)
             preincrement(kept)

@@ -16,7 +16,8 @@ from cython.operator cimport dereference
 from libc.string cimport memcmp, memset
 from libcpp.algorithm cimport sort
 
-from kernels_core.automata.tables cimport SCANNABLE, ByteEdge, mark_bytes
+from kernels_core.automata.tables cimport ByteEdge, mark_bytes
+from kernels_core.clock cimport breathe
 from kernels_core.earley.machine cimport step
 from kernels_core.masks.mask_table cimport ms_mix
 from kernels_core.masks.thresholds cimport thresholds
@@ -85,7 +86,7 @@ cdef class SelfLoops:
             visits += 1 + child_edges[k].child_count
             if visits > thresholds.loop_visits:
                 made.too_large = True
-                made.ids.clear()
+                vector[int32_t]().swap(made.ids)
                 return result
             if child_edges[k].token >= 0:
                 made.ids.push_back(child_edges[k].token)
@@ -141,25 +142,32 @@ cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil
     Not all that do need be found: those on which an item stays in its state, and each other item stays in its own or
     reads none of them.  On all of them the same items go on, so they lead to one set, and one step shows which.
     """
-    cdef uint64_t[4] own
+    cdef uint64_t[4] own, others        # others: what items without a loop read
     cdef int32_t i, k, w
-    cdef bint any_own, stays
+    cdef bint stays
+    memset(others, 0, sizeof(others))
     for i in range(set.count):
-        any_own = _own_bytes(machine, set.items[i].state, bytes)
-        for k in range(set.count if any_own else 0):
-            if k == i or not machine.tables.states[set.items[k].state].flags & SCANNABLE:
-                continue
-            _own_bytes(machine, set.items[k].state, own)
-            stays = True
+        if not _own_bytes(machine, set.items[i].state, own):
             for w in range(4):
-                stays = stays and not bytes[w] & ~own[w]
-            for w in range(0 if stays else 4):
-                bytes[w] &= ~machine.tables.states[set.items[k].state].live[w]
-        for w in range(4 if any_own else 0):
-            if bytes[w] & set.live[w]:
-                if step(machine, set, 64 * w + __builtin_ctzll(bytes[w] & set.live[w])) == set:
-                    for k in range(4):
-                        bytes[k] &= set.live[k]
+                others[w] |= machine.tables.states[set.items[i].state].live[w]
+    for i in range(set.count):
+        if not _own_bytes(machine, set.items[i].state, bytes):
+            continue
+        for w in range(4):
+            bytes[w] &= set.live[w] & ~others[w]
+        for k in range(set.count):
+            if not (bytes[0] | bytes[1] | bytes[2] | bytes[3]):
+                break
+            if k != i and _own_bytes(machine, set.items[k].state, own):
+                stays = True
+                for w in range(4):
+                    stays = stays and not bytes[w] & ~own[w]
+                for w in range(0 if stays else 4):
+                    bytes[w] &= ~machine.tables.states[set.items[k].state].live[w]
+        breathe(1 + k)
+        for w in range(4):
+            if bytes[w]:
+                if step(machine, set, 64 * w + __builtin_ctzll(bytes[w])) == set:
                     return True
                 break
     return False

@@ -25,7 +25,7 @@ cdef enum Strategy:
 cdef enum:
     # What a `Follow.key` begins with; bytes are behind it, low byte last.
     ALL_TAKEN = 1           # all that callers take
-    BOTH_TAKE = 3           # what both callers and the state itself take, which takes less than half of all bytes
+    BOTH_TAKE = 3           # what both callers and the state itself take, which takes at most half of all bytes
 
 
 cdef struct Follow:

@@ -18,7 +18,7 @@ TABLE = {
     "loop_visits": (1 << 17, ANY, "trie nodes: a self-loop row that takes more is walked node by node instead"),
     "loop_ids": (128, ANY, "tokens: fewer are added one by one, since rows of few would make many unions"),
     # -- token sets: walks
-    "follow_bytes": (2, 7, "bytes that callers take: token sets are computed for each such set of bytes anew"),
+    "follow_bytes": (2, 7, "bytes that callers of a wide or counted state take: token sets are made for each such set"),
     "handed_over": (4096, ANY, "tokens that leave a rule at one node: fewer are kept as suffixes, once for all callers"),
     "class_trie_tokens": (2048, ANY, "tokens that may begin: fewer are walked without the byte-class trie"),
     "wide_bytes": (32, 256, "live bytes: with more, going node by node is quicker than from child to child"),

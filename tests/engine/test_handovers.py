@@ -6,8 +6,9 @@ lowered until every end of a rule is a handover.
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
 from kernels_core.laboratory import with_thresholds, without
-from tests.engine.driver import compiled, follow, mask
+from tests.engine.driver import compiled, follow, mask, tokenizer
 from tests.engine.test_against_reference import Oracle
 from tests.engine.test_first_visits import INFO
 from tests.strategies import World, examples, texts, worlds
@@ -31,7 +32,7 @@ GRAMMARS: Final = {
         ws ::= " "* "Z"?""",
     "counted behind it": r"""root ::= ws ([ab7]{2,9} | "\"" [^"]{1,4} "\"") ws "0"
         ws ::= " "*""",
-    "a difference to it": r"""root ::= text "7" [ab]* | text "\"" text
+    "free text": r"""root ::= text "7" [ab]* | text "\"" text
         text ::= "a"? "b"? [^7"\\]*""",
     "characters": """root ::= (wide | "a")+ "7"
         wide ::= [é€]+ "Z"?""",
@@ -133,3 +134,47 @@ def test_handovers_are_saved_with_their_token_sets(tmp_path: Path) -> None:
             found.append(masks)
     assert found[0] == found[1]
     assert matcher.compiled.cache_stats().token_set_misses == 0
+
+
+WALKED: Final = {"direct_limit": 0, "differential_from": 0}
+PIECES: Final = tokenizer(
+    [b"".join(parts) for size in (1, 2, 3, 4) for parts in product(*[(b"a", b"b", b"7", b'"', b" ")] * size)]
+)
+FREE_TEXT: Final = 'root ::= text "7" [ab]* | text "\\"" text\ntext ::= [^7"]+'
+
+
+def told(matcher: GrammarMatcher) -> set[int]:
+    """What the token sets say of the mask here, all in all."""
+    found = set[int]()
+    for state in matcher.token_sets().states:
+        found.update(map(int, state.accepted))
+        found.update(
+            int(token) for token, allowed in zip(state.uncertain.ids, state.uncertain.allowed, strict=True) if allowed
+        )
+    return found
+
+
+@pytest.mark.parametrize("shortcuts", [False, True])
+@pytest.mark.parametrize("lookahead", [False, True])
+def test_differences_and_lookaheads_know_no_handovers(lookahead: bool, shortcuts: bool, tmp_path: Path) -> None:
+    """A pool may hold token sets with handovers: a difference is made to none, and a lookahead filters none."""
+    settings: dict[str, Any] = dict(WALKED, inline_limit=0, unroll_limit=0, warm_start=False, walk_shortcuts=shortcuts)
+    naive = GrammarCompiler(PIECES, options=Options(parser="naive")).compile_grammar(FREE_TEXT)
+    made = set[str]()
+    with with_thresholds(handed_over=16), without("FOLLOW bytes", "string bodies"):
+        saving = GrammarCompiler(PIECES, options=Options.laboratory(**settings))
+        loading = GrammarCompiler(PIECES, options=Options.laboratory(**settings, lookahead=lookahead))
+        for compiler in (saving, loading):
+            if compiler is loading:
+                assert saving.save_pool(tmp_path / "pool.bin") == loading.load_pool(tmp_path / "pool.bin")
+            for text in (b'a b"', b"abb7a"):
+                matcher, plain = GrammarMatcher(compiler.compile_grammar(FREE_TEXT)), GrammarMatcher(naive)
+                for byte in text:
+                    assert mask(matcher) == mask(plain)
+                    made.update(matcher.masks.strategies(matcher.set_number))
+                    if compiler is loading and lookahead:
+                        missing = {*map(int, matcher.token_sets().allowed)} - told(matcher)
+                        assert missing <= {*matcher.stop_token_ids}
+                    assert matcher.accept_string(bytes([byte]))
+                    assert plain.accept_string(bytes([byte]))
+    assert shortcuts or "difference" in made

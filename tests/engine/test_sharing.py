@@ -6,6 +6,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from kernels_core import BatchGrammarMatcher, Grammar, GrammarCompiler, GrammarM
 from kernels_core.automata.identity import Identities
 from kernels_core.automata.lazy_dfa import LazyTables
 from kernels_core.automata.lower import Lowering
+from kernels_core.inspect.sharing import sharing
 from tests.engine.driver import compiled, mask, tokenizer
 from tests.engine.test_against_reference import Oracle
 from tests.strategies import World, texts, worlds
@@ -216,3 +218,16 @@ def test_a_rule_that_calls_nothing_has_a_name_for_each_key() -> None:
             assert name == Identities(tables, key)._inside(rule)
             assert found.setdefault((key, rule), name) == name
     assert len(set(found.values())) == len(found) == 4
+
+
+def test_it_is_said_for_which_callers_verdicts_are() -> None:
+    """Of a name: those that go on with these bytes of what it reads; they may go on with others that it does not."""
+    options = Options.laboratory(direct_limit=0, differential_from=0, inline_limit=0, warm_start=False)
+    words = [bytes(word) for size in (1, 2, 3) for word in product(b'abcZ0"+', repeat=size)]
+    compiler = GrammarCompiler(tokenizer(words), options=options)
+    compiled = compiler.compile_grammar('root ::= name [abc0-9"*+,:;/] name\nname ::= [abcZ]+')
+    matcher = GrammarMatcher(compiled)
+    assert matcher.accept_string("a")
+    mask(matcher)
+    uses = [use for found in sharing(compiled).sets for use in found.uses if use.rule == "name"]
+    assert [(use.callers, use.own) for use in uses if use.own] == [(b"abc", True)]
