@@ -60,7 +60,10 @@ class MaskForge(Engine):
         super().__init__(tokenizer)
         control = self.control_ids()
         tokens = [None if token in control else data for token, data in enumerate(tokenizer.info.decoded_vocab)]
-        self.vocabulary = maskforge.Vocabulary.from_id_ordered_tokens(tokens, eos_token_id=self.stop_token_ids[0])
+        # without the size its rows end behind the last token that has bytes
+        self.vocabulary = maskforge.Vocabulary.from_id_ordered_tokens(
+            tokens, eos_token_id=self.stop_token_ids[0], logits_vocab_size=len(tokens)
+        )
         self.forget()
 
     def forget(self) -> None:
