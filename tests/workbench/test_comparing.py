@@ -16,7 +16,7 @@ from workbench.comparing import sides
 from workbench.comparing.differences import Judge
 from workbench.comparing.sides import common_ids, peer_note
 from workbench.languages import Source
-from workbench.peers.catalogue import ENGINES
+from workbench.peers.catalogue import ENGINES, make_engine
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
 WORDS = 'root ::= "call " name\nname ::= [a-z]+\n'
@@ -189,6 +189,21 @@ def test_an_engine_that_is_not_installed_is_named(tokenizer: Tokenizer, monkeypa
     found = wb.compare(WORDS, engines=["ours", "xgrammar"], tokenizer=tokenizer)
     assert [missing.name for missing in found.missing] == ["xgrammar"]
     assert "pip install" in str(found)
+
+
+def test_rows_are_as_long_as_the_vocabulary_for_every_engine() -> None:
+    """The last ids of many vocabularies have no bytes; a row has their bits all the same."""
+    tokens = (
+        [bytes([byte]) for byte in range(256)] + [b"</s>"] + [f"<reserved {number}>".encode() for number in range(99)]
+    )
+    reserved = Tokenizer(
+        TokenizerInfo(tokens, stop_token_ids=[256], special_token_ids=range(256, 356)), name="reserved"
+    )
+    for name in sides.installed():
+        constraint = make_engine(name, reserved).compile_source("json_schema", '{"type": "boolean"}')
+        constraint.fill()
+        allowed = np.flatnonzero(np.unpackbits(constraint.bitmask.view(np.uint8).ravel(), bitorder="little"))
+        assert {ord("t"), ord("f")} <= set(allowed) <= {ord(letter) for letter in "tf \t\r\n"}, name
 
 
 def test_engines_that_may_take_minutes_are_asked_by_name_only(
