@@ -208,6 +208,7 @@ def test_malformed(marked: str, message: str) -> None:
         (r"(a)»\1", "back-references"),
         (r"(?<n>a)»\k<n>", "back-references"),
         ("[»[:alpha:]]", r"for \[:alpha:\] write A-Za-z"),
+        ("[a-z»&&[^b]]", "intersections of classes"),
         ("[a»[:^cntrl:]]", r"for \[:\^cntrl:\] write its characters"),
         ("(?P<a>x)»(?P=a)", "references to groups"),
         (r"»\p{Block=Greek}", "Block=Greek"),

@@ -139,6 +139,7 @@ DRAFT_4 = "http://json-schema.org/draft-04/schema#"
         ({"$ref": "#/$defs/a", "$defs": {"a": {}}}, {}),
         (MEMBERS, {"#/name": "no keyword is called `name`, `age`"}),
         ({"properties": {"home": MEMBERS}}, {"#/properties/home/name": "write it in `properties`"}),
+        ({"properties": {"additionalProperties": False}}, {"#/properties/additionalProperties": "beside `properties`"}),
         ({"anyOf": [{"$ref": "#/pet"}], "pet": {"type": "object"}, "x-ui": {"type": "string"}}, {}),
         ({"type": "string", "min": 1}, {"#/min": "did you mean `minLength`?"}),
         ({"type": ["number"], "max": 1}, {"#/max": "did you mean `maximum`?"}),

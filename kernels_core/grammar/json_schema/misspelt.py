@@ -99,6 +99,10 @@ def _doubts_in(base: str, document: Any) -> Iterator[Doubt]:
             names = ", ".join(f"`{name}`" for name in strays[:3]) + " ..." * (len(strays) > 3)
             reason = f"no keyword is called {names}, and a schema under such a name forbids nothing"
             yield Doubt(pointer, strays[0], reason, "if this is a member, write it in `properties`")
+        inside = schema.get("properties")
+        if isinstance(inside, Mapping) and inside.get("additionalProperties") is False:
+            reason = "here this is the name of a member, which is forbidden"
+            yield Doubt(child(pointer, "properties"), "additionalProperties", reason, "write it beside `properties`")
         for name in odd:
             said = _said(name, schema[name], schema)
             if said is not None:

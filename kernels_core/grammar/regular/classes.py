@@ -163,6 +163,8 @@ def set_at(source: str, start: int, flags: Flags) -> tuple[Ranges, int]:
             fail('the character class is never closed: no "]"', source, start)
         if source[i] == "]":
             break
+        if source.startswith("&&[", i):
+            refuse("intersections of classes are not supported; write the characters that are left", source, i)
         if _POSIX.match(source, i):
             named = source[i : source.index("]", i) + 1]
             instead = _OF_POSIX.get(named.strip("[:^]"), "its characters")
