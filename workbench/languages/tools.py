@@ -274,7 +274,7 @@ def _found(tool: Json, place: str) -> _Found:
     if not schemas:
         return _Found(tool, place, at, place)
     schema, where = body[schemas[0]], child(at, schemas[0])
-    if around == "toolSpec" and _is_wrapped(schema):
+    if around == "toolSpec" and isinstance(schema, Mapping) and _is_wrapped(schema):
         schema, where = schema["json"], child(where, "json")
     if not isinstance(schema, Mapping | bool):
         raise ToolsError(f"{schemas[0]} is a JSON schema, an object, and not {kind_of(schema)}", where)

@@ -122,8 +122,8 @@ def _unite(pieces: Iterable[Piece]) -> Pieces:
     pieces = tuple(pieces)
     if len(pieces) < 2:
         return pieces
-    single = {piece.point: piece for piece in pieces}
-    if None not in single:  # thousands, perhaps: whole numbers are compared in a tenth of the time
+    single = {point: piece for piece in pieces if (point := piece.point) is not None}
+    if all(piece.point is not None for piece in pieces):  # thousands, perhaps: integers are compared much sooner
         common = lcm(*(value.denominator for value in single))
         return tuple(
             single[value] for value in sorted(single, key=lambda one: one.numerator * (common // one.denominator))
