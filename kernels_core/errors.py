@@ -127,7 +127,8 @@ class GrammarNote:
 
 
 class MisspeltKeyword(GrammarNote):
-    """A keyword of a schema that looks misspelt, and so forbids nothing; `pointer` is that of the keyword."""
+    """A keyword of a schema that forbids less than its author means: it looks misspelt, its draft does not know it, or
+    its format is not checked.  `pointer` is that of the keyword."""
 
 
 class GrammarWarning(UserWarning):

@@ -422,7 +422,7 @@ class Grammar(Displayed):
 
     @property
     def told(self) -> tuple[SchemaProblem | GrammarNote, ...]:
-        """`warnings` but misspelt keywords, for which a schema is walked once more."""
+        """`warnings` but for doubtful keywords, for which a schema is walked once more."""
         return self._warnings
 
     @cached_property
@@ -430,13 +430,13 @@ class Grammar(Displayed):
         if self._recipe is None or self._recipe[0] not in ("json_schema", "structural_tag"):
             return ()
         language, text, _ = self._recipe
-        from .json_schema.misspelt import misspelt_in, said_of
+        from .json_schema.misspelt import misspelt_in, schemas_inside
         from .json_schema.problems import child
 
-        found = misspelt_in(json.loads(text), is_schema=language == "json_schema")
+        value = json.loads(text)
         return tuple(
-            MisspeltKeyword("; ".join(said_of(name, meant)), pointer=child(pointer, name))
-            for pointer, name, meant in found
+            MisspeltKeyword("; ".join(filter(None, (one.reason, one.cure))), pointer=child(one.pointer, one.keyword))
+            for one in misspelt_in([("#", value)] if language == "json_schema" else schemas_inside(value))
         )
 
     @cached_property

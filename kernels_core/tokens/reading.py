@@ -47,6 +47,8 @@ def read_tokenizer(tokenizer: object) -> Vocabulary:
         return read_tokenizer(inner)
     if inner is not None:
         return _with_declared_tokens(_read_wrapped(inner, tokenizer), tokenizer)
+    if (held := held_tokenizer(tokenizer)) is not None:
+        return read_tokenizer(held)
     raise TokenizerError(
         f"{_type_name(tokenizer)} cannot be read as bytes: it is neither a fast tokenizer (tokenizers) nor built on "
         "tiktoken, sentencepiece or mistral-common. In transformers ask for one with use_fast=True"
@@ -60,6 +62,12 @@ def inner_tokenizer(tokenizer: object) -> TiktokenEncoding | SentencePieceProces
         if is_sentencepiece(inner) or is_tiktoken(inner) or is_mistral(inner):
             return inner
     return None
+
+
+def held_tokenizer(processor: object) -> object:
+    """The tokenizer of a processor of `transformers`, which has it beside what reads images; None of other objects."""
+    held: object = getattr(processor, "tokenizer", None)
+    return held if is_fast(held) or is_around_fast(held) or inner_tokenizer(held) is not None else None
 
 
 def read_tiktoken(encoding: TiktokenEncoding) -> Vocabulary:

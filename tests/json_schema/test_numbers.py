@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
-from kernels_core.grammar.ir import GrammarIR, Node, Rule
+from kernels_core.grammar.ir import GrammarIR, Node, Rule, walk
 from kernels_core.grammar.json_schema.digits import decimals as decimals_between
 from kernels_core.grammar.json_schema.digits import naturals, places
 from kernels_core.grammar.json_schema.number_text import _Form, _plain_dfa, number_text
@@ -193,6 +193,13 @@ def test_finite_sets() -> None:
     ) == [0, 3, 6, 9]
     assert ALL_NUMBERS.finite(9) is None
     assert not NO_NUMBERS
+
+
+def test_numbers_that_end_in_the_same_way_share_their_end() -> None:
+    book = RuleBook()
+    node = number_text(points(Fraction(number, 4) for number in range(1, 4001)), book, canonical=False)
+    assert sum(1 for _ in walk(node)) < 3 * 4000
+    assert not book.rules
 
 
 def test_draft_4_integers_are_spelt_without_point() -> None:

@@ -104,6 +104,11 @@ def test_structured_outputs_of_vllm(client: Client, asked: dict[str, Any], patte
     assert re.fullmatch(pattern, whole["text"], re.S)
 
 
+def test_an_object_with_a_schema_beside_its_type_fits_the_schema(client: Client) -> None:
+    form = {"type": "json_object", "schema": {"enum": [{"a": 1}]}}
+    assert json.loads(choice(client.chat(response_format=form))["message"]["content"]) == {"a": 1}
+
+
 def test_a_call_that_a_stop_string_cuts_is_no_call(client: Client) -> None:
     """One that is whole stays one, though a stop string has cut what ends it."""
     asked: dict[str, Any] = {"tools": TOOLS, "tool_choice": "required", "seed": 5}

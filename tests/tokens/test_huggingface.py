@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -115,6 +116,9 @@ def test_transformers_objects(byte_level: Any, byte_fallback: Any) -> None:
     assert info.vocab_size == len(fast)
     tokenizer = load_tokenizer(fast)
     assert tokenizer.encode("alpha beta") == fast.encode("alpha beta")
+    processor = SimpleNamespace(tokenizer=fast, image_processor=object())
+    assert load_tokenizer(processor).encode("alpha beta") == fast.encode("alpha beta")
+    assert TokenizerInfo.from_huggingface(processor).decoded_vocab == info.decoded_vocab
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=byte_fallback, eos_token="</s>", bos_token="<s>")
     info = TokenizerInfo.from_huggingface(fast)
     assert {info.decoded_vocab[i] for i in info.special_token_ids} == {b"<unk>", b"<s>", b"</s>"}

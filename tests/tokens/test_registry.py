@@ -121,9 +121,11 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "model.gguf").write_bytes(b"GGUF\x03")
     with pytest.raises(TokenizerError, match=r"AutoTokenizer\.from_pretrained\(.*, gguf_file='model\.gguf'\)"):
         load_tokenizer(tmp_path / "model.gguf")
-    (tmp_path / "tokenizer.json").write_text("version https://git-lfs.github.com/spec/v1\n")
-    with pytest.raises(TokenizerError, match="is a pointer of Git LFS"):
-        load_tokenizer(tmp_path)
+    for name in ("tokenizer.json", "tokenizer.model", "llama.tiktoken"):
+        (tmp_path / name).write_text("version https://git-lfs.github.com/spec/v1\n")
+        for place in (tmp_path, tmp_path / name):
+            with pytest.raises(TokenizerError, match="is a pointer of Git LFS"):
+                load_tokenizer(place)
 
 
 def test_rank_options_are_for_rank_files() -> None:

@@ -155,6 +155,7 @@ def test_mistakes_have_a_place(tmp_path: Path) -> None:
     [
         (["check", "nowhere.json"], "no file 'nowhere.json'"),
         *((["check", name], "say -l regex") for name in ("order_schema", "orderschema.jsn", "schemas/order", "~/x")),
+        (["check", "."], "'.' is a folder; name a file in it, or say -l regex"),
         (["check", "root ::= [a-z]", "-f", "nowhere.txt"], "No such file"),
         (["check", "root ::= [a-z]", "README.md"], "read it by --text-file README.md"),
         (["check", "root ::= [a-z]", "-t", "nonesuch"], "'nonesuch' is neither"),
@@ -204,6 +205,23 @@ def test_a_guessed_language_is_said(schema: str) -> None:
     for pattern in ("a.b|c", r"\d/\d", "[a-z]+", "1.5", "two words", "x*"):
         assert run("check", pattern).exit_code == 0, pattern
     assert '"::="' in run("check", 'root := "a"').stderr
+
+
+def test_files_as_other_programs_write_them(tmp_path: Path) -> None:
+    names = ("schema.json", "schema.jsonc", "schema.yaml", "answer.json")
+    marked, commented, other, text = (tmp_path / name for name in names)
+    marked.write_text('{"enum": [1]}', encoding="utf-8-sig")
+    text.write_text("1\n", encoding="utf-8-sig")
+    assert run("check", str(marked), "-f", str(text)).exit_code == 0
+    commented.write_text('{"enum": [1] // one\n}')
+    assert "line 1, column 14: JSON has no comments" in run("check", str(commented)).stderr
+    other.write_text("enum: [1]\n")
+    result = run("check", str(other))
+    assert (result.exit_code, "ends in .yaml is not read: a schema is written in JSON" in result.stderr) == (2, True)
+
+
+def test_the_version_is_an_option_and_a_command() -> None:
+    assert invoke("--version").stdout == invoke("version").stdout != ""
 
 
 def test_a_source_that_is_no_text(tmp_path: Path) -> None:

@@ -38,9 +38,11 @@ def test_the_schema_of_a_shape_takes_its_value(value: Any) -> None:
         ("{}", False),
         ('{"title": "anything"}', False),
         ('{"x-note": 1}', False),
+        ('{"@type": "Person", "age": 34}', True),
         ('{"type": "object", "name": "Anna"}', False),
         ('{"$ref": "#/definitions/a", "definitions": {"a": {}}}', False),
         ('{"propertees": {}}', False),  # which looks misspelt
+        ('{"name": {"type": "string"}}', False),  # members without `properties`
     ],
 )
 def test_an_object_without_a_keyword_is_an_example(text: str, told: bool) -> None:
@@ -60,6 +62,7 @@ def test_an_object_without_a_keyword_is_an_example(text: str, told: bool) -> Non
             "#/generationConfig/responseSchema",
         ),
         ('{"guided_json": {"properties": {}}}', "#/guided_json"),
+        ('{"$jsonSchema": {"bsonType": "object", "properties": {}}}', "#/$jsonSchema"),
         ('{"structured_outputs": {"json": {"anyOf": []}}}', "#/structured_outputs/json"),
         ('{"response_format": {"type": "json_object"}}', "if it is an example, take the schema of its shape"),
         ('{"city": 1, "schema": 2}', "if it is an example"),

@@ -7,6 +7,7 @@ import json
 import pickle
 import re
 import threading
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, NewType
@@ -70,6 +71,10 @@ class Place:
 class City(pydantic.BaseModel):
     name: str
     days: int = 1
+
+
+class Called(pydantic.BaseModel):
+    back: Callable[[int], int]
 
 
 @pytest.mark.parametrize(
@@ -162,6 +167,7 @@ def test_a_file_in_lark_imports_from_its_folder(tmp_path: Path) -> None:
         (re.compile("a"), TypeError, "pass its text"),
         (Path.open, TypeError, "function is no source of a grammar"),
         (threading.Event, TypeError, "is no type that pydantic can make a schema of"),
+        (Called, TypeError, "Called.* is no type that pydantic can make a schema of: Cannot generate a JsonSchema"),
         (b"root ::= \xff", ValueError, "these bytes are not UTF-8 at byte 9: .*; save it as UTF-8"),
         ("", ValueError, "an empty text is no grammar"),
         (" \n", ValueError, "an empty text is no grammar"),
@@ -275,6 +281,8 @@ def test_every_mistake_has_a_place(anything: Any, places: list[tuple[int, int, s
         ({"type": "structural_tag", "format": {"type": "regex", "pattern": 'é"[a-'}}, "["),
         ({"type": "structural_tag", "format": {"type": "sequence", "elements": [{"type": "tg"}]}}, '{"type": "tg"}'),
         ([{"type": "function", "function": {"name": "f", "parameters": {"type": "objec"}}}], '"type": "objec"'),
+        ([{"type": "function", "function": {"name": "f", "parameters": {"type": "array"}}}], '"type"'),
+        ([{"name": "f", "parameters": []}], '"parameters"'),
         ({"tools": TOOLS, "model": "lama"}, '"model"'),
         ({"tools": TOOLS, "tool_choice": "sometimes"}, '"tool_choice"'),
     ],
@@ -533,7 +541,7 @@ def test_parameters_of_gemini_are_its_own_dialect() -> None:
     meant = {
         "type": "object",
         "properties": {
-            "type": {"type": ["string", "null"], "nullable": True, "maxLength": 4},
+            "type": {"type": ["string", "null"], "maxLength": 4},
             "b": {"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
         },
         "required": ["b"],

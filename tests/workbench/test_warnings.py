@@ -121,6 +121,48 @@ def test_nothing_that_is_imported_sets_a_filter() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
 
 
+MEMBERS = {"name": {"type": "string"}, "age": {"type": "integer"}}
+DRAFT_4 = "http://json-schema.org/draft-04/schema#"
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ({"format": "uuid4"}, {"#/format": 'the format "uuid4" is not checked; did you mean "uuid"?'}),
+        ({"type": ["null", "string"], "format": "dateTime"}, {"#/format": 'did you mean "date-time"?'}),
+        ({"format": "ipvanyaddress"}, {"#/format": "is not checked"}),
+        ({"items": {"format": "url"}, "contains": {"format": "url"}}, {"#/items/format": 'did you mean "uri"?'}),
+        ({"type": "integer", "format": "int32"}, {}),
+        ({"format": "enum", "enum": ["a"]}, {}),
+        ({"format": "password"}, {}),
+        ({"title": "x", "$defs": {"a/b": {"type": "null"}}}, {"#/$defs": '`"$ref": "#/$defs/a~1b"`'}),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {}}}, {}),
+        (MEMBERS, {"#/name": "no keyword is called `name`, `age`"}),
+        ({"properties": {"home": MEMBERS}}, {"#/properties/home/name": "write it in `properties`"}),
+        ({"properties": {"additionalProperties": False}}, {"#/properties/additionalProperties": "beside `properties`"}),
+        ({"anyOf": [{"$ref": "#/pet"}], "pet": {"type": "object"}, "x-ui": {"type": "string"}}, {}),
+        ({"type": "string", "min": 1}, {"#/min": "did you mean `minLength`?"}),
+        ({"type": ["number"], "max": 1}, {"#/max": "did you mean `maximum`?"}),
+        ({"bsonType": "int"}, {"#/bsonType": "did you mean `type`?"}),
+        ({"type": "string", "nullable": True}, {"#/nullable": 'add "null" to `type`'}),
+        ({"type": "string", "nullable": False}, {}),
+        ({"$schema": "https://spec.openapis.org/oas/3.0/dialect", "type": "string", "nullable": True}, {}),
+        ({"$schema": DRAFT_4, "const": 1}, {"#/const": "the draft of this schema does not know `const`"}),
+    ],
+)
+def test_what_forbids_less_than_its_author_means_is_told_once(schema: Any, told: dict[str, str]) -> None:
+    found = {one.pointer: str(one) for one in Grammar.from_json_schema(schema).warnings}
+    assert found.keys() == told.keys()
+    assert all(said in found[pointer] for pointer, said in told.items())
+    assert [one.pointer for one in misspelt(Source.of(schema, "json_schema"))] == list(told)
+
+
+def test_of_tools_what_is_meant_by_their_api_is_no_mistake() -> None:
+    own = {"type": "OBJECT", "properties": {"a": {"type": "STRING", "nullable": True, "max_length": 4}}, "requred": []}
+    (told,) = misspelt(Source.of({"tools": [{"function_declarations": [{"name": "f", "parameters": own}]}]}))
+    assert told.pointer == "#/tools/0/function_declarations/0/parameters/requred"
+
+
 def test_a_grammar_of_a_schema_tells_misspelt_keywords() -> None:
     found = Grammar.from_json_schema(SCHEMA).warnings
     assert {one.pointer for one in found} == set(MEANT)

@@ -38,6 +38,20 @@ if find_spec("experiments") is not None:
         app.add_typer(commands, name=name)
 
 
+def _tell_version(asked: bool) -> None:
+    if asked:
+        print_version()
+        raise typer.Exit
+
+
+@app.callback()
+def begin(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_tell_version, is_eager=True)
+    ] = False,
+) -> None: ...
+
+
 @app.command("doctor")
 def run_doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -257,11 +258,9 @@ def open_source(where: str, language: str | None, *, start: str | None = None) -
             found = Source.of(sys.stdin.buffer.read(), language)
         else:
             found = Source.of(Path(where) if is_file(where) else where, language)
-    except FileNotFoundError as error:
+    except (FileNotFoundError, IsADirectoryError, TypeError, ValueError) as error:
         said = str(error).replace("language='regex'", "-l regex")
-        fail(f"{said}; - reads standard input")
-    except (TypeError, ValueError) as error:
-        fail(str(error))
+        fail(f"{said}; - reads standard input" if isinstance(error, OSError) else said)
     if start is not None:
         option = {"ebnf": "root_rule_name", "lark": "start"}.get(found.language)
         if option is None:
@@ -331,13 +330,13 @@ def read_texts(
 ) -> list[tuple[str, bytes]]:
     """What TEXT and `--text-file` give, each with its name.
 
-    A file, and standard input, has no line end at its end unless it is `exact`: an editor puts one there that nobody
-    means.
+    A file, and standard input, has no line end at its end and no byte order mark unless it is `exact`: an editor puts
+    them there, and nobody means them.
     """
 
     def read(name: str) -> tuple[str, bytes]:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-        data = data if exact else data.removesuffix(b"\n").removesuffix(b"\r")
+        data = data if exact else data.removeprefix(BOM_UTF8).removesuffix(b"\n").removesuffix(b"\r")
         return "standard input" if name == "-" else name, data
 
     given = [*(texts or ()), *(files or ())]

@@ -54,10 +54,9 @@ def replay(
             fail("say what was logged: replay SOURCE --text-file FILE, or replay SOURCE TEXT")
         loaded = open_tokenizer(tokenizer)
         opened = open_checked(given.source, given.language, loaded, start=given.start)
+        text = logged.decode("utf-8-sig")
         try:
-            found = replaying.replay(
-                logged.decode("utf-8-sig"), opened, loaded, choice=choice, begin=begin, guesses=guesses
-            )
+            found = replaying.replay(text, opened, loaded, choice=choice, begin=begin, guesses=guesses)
             if chrome is not None:
                 found.to_chrome_trace(chrome)
         except ValueError as error:

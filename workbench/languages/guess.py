@@ -34,16 +34,19 @@ _SUFFIXES: Final[dict[str, Language | None]] = {
     ".lark": "lark",
     ".regex": "regex",
     ".json": None,  # its keys tell
+    ".jsonc": None,
+    ".json5": None,
 }
+_FOREIGN: Final = (".yaml", ".yml", ".toml")
 _LARK = re.compile(
     r"^(?:%(?:import|ignore|llguidance|json|lark|declare)\b"
     r"|[ \t]*[?!]?[A-Za-z_]\w*(?:\{[^}\n]*\}|\[[^\]\n]*\]|\.-?\d+)?[ \t]*:(?![:=]))",
     re.M,
 )
 _ASSIGNED = re.compile(r"^[ \t]*[A-Za-z_][\w-]*[ \t]*(?::=|=|->|→)", re.M)
-_PATH = re.compile(r"[\w.~ /\\:-]+\.(?:ebnf|gbnf|lark|regex|json)")
-# A word, or words with "/" between them or with an ending behind: as a file is named, and no pattern needs to be.
-_NAME = re.compile(r"[\w-]+|~?[\w.-]*(?:/[\w.-]*)+|[\w-]+(?:\.[A-Za-z_]\w*)+|[A-Za-z]:\\[\w.\\-]+")
+_PATH = re.compile(r"[\w.~ /\\:-]+\.(?:ebnf|gbnf|lark|regex|json[c5]?)")
+# A word or dots, or words with "/" between them or an ending behind: as a file is named, and no pattern needs to be.
+_NAME = re.compile(r"\.\.?|[\w-]+|~?[\w.-]*(?:/[\w.-]*)+|[\w-]+(?:\.[A-Za-z_]\w*)+|[A-Za-z]:\\[\w.\\-]+")
 _FORMATS = frozenset(
     ("triggered_tags", "tags_with_separator", "tag", "sequence", "any_text", "const_string", "dispatch")
 )
@@ -73,12 +76,14 @@ def is_name(text: str) -> bool:
 
 
 def guess_text(text: str, suffix: str = "") -> Guess:
-    """The language of a text; `suffix` is that of its file (".lark")."""
+    """The language of a text; `suffix` is that of its file (".lark").  `ValueError` for YAML's."""
     named = _SUFFIXES.get(suffix.lower())
     if named is not None:
         return Guess(named, f"the file's name ends in {suffix}")
+    if suffix.lower() in _FOREIGN:
+        raise ValueError(f"a file whose name ends in {suffix} is not read: a schema is written in JSON")
     start = text.lstrip(" \t\r\n\ufeff")
-    if suffix.lower() == ".json" or _looks_like_json(start):
+    if suffix.lower() in _SUFFIXES or _looks_like_json(start):
         return _json_text(text)
     if "::=" in text:
         return Guess("ebnf", 'rules are written with "::="')

@@ -27,8 +27,7 @@ _IN_PATTERN = re.compile(r"\(character (\d+) of the pattern\)")
 MAX_MISTAKES = 100
 # What to do about what the engine finds wrong in a grammar, where its own words do not say.
 _CURES = (
-    (r"there is no rule called", 'define it, or write "..." around it if it is text'),
-    (r"no terminal|there is no (?:rule or )?terminal", 'define it, or write "..." around it if it is text'),
+    (r"there is no (?:rule|terminal) called", 'define it, or write "..." around it if it is text'),
     (r"already defined", "rename one of them, or join their bodies with |"),
     (r"string is never closed", "write the missing quote, or \\ before a quote that belongs to the text"),
     (r"class is never closed", "write the missing ], or \\[ for a bracket that is text"),
@@ -36,7 +35,7 @@ _CURES = (
     (r"group is never closed|parenthesis .*never closed", "write the missing ), or \\( for a bracket that is text"),
     (r'^"\)" without', "remove it, or write the missing ("),
     (r"nothing to repeat", "write what is repeated before the sign, or \\ before the sign if it is text"),
-    (r"no root|root rule|there is no start|start rule", "name the root rule in the options, or call a rule so"),
+    (r"there is no (?:root|start) rule called", "name the root rule in the options, or call a rule so"),
 )
 
 

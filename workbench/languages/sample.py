@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES
-from kernels_core.grammar.json_schema.misspelt import meant_by
+from kernels_core.grammar.json_schema.misspelt import is_stray, meant_by
 from workbench.languages.draft import Draft, DraftError
 from workbench.languages.mistakes import Mistake, mistake_at
 from workbench.languages.positions import child
@@ -33,7 +33,7 @@ def example_given(source: Source) -> Mistake | None:
     if not isinstance(value, dict):
         return None
     known = [name for name in value if name in KEYWORDS and name not in NOTES and name != "id"]
-    own = [name for name in value if name not in KEYWORDS and not name.startswith(("x-", "$"))]
+    own = [name for name in value if name not in KEYWORDS and not name.startswith("x-")]
     if known or not own or any(map(meant_by, own)):
         return None
     names = ", ".join(f"`{name}`" for name in own[:SHOWN]) + (" ..." if len(own) > SHOWN else "")
@@ -42,6 +42,8 @@ def example_given(source: Source) -> Mistake | None:
         cure = "take one of the schemas of this OpenAPI document, in components.schemas"
     elif (held := _schema_in(value, "#", 3)) is not None:
         cure = f"a schema stands at {held}: take that one"
+    elif any(is_stray(name, value[name]) for name in own):
+        return None  # members without `properties`, which is told of schemas everywhere
     return mistake_at(
         source.text, source.text.index("{"), 0, f"this object is no schema: none of its keys ({names}) is a keyword, "
         "so it allows every JSON value", cure, "#",

@@ -169,7 +169,8 @@ class Source:
             path = path_of(anything)
         if path is not None:
             if path.is_dir():
-                raise IsADirectoryError(f"{str(path)!r} is a folder; name a file in it")
+                hint = "" if isinstance(anything, Path) else ", or say language='regex' if it is a regular expression"
+                raise IsADirectoryError(f"{str(path)!r} is a folder; name a file in it{hint}")
             if not path.is_file():
                 hint = "" if isinstance(anything, Path) else "; if this is a text and no path, give its language"
                 raise FileNotFoundError(f"there is no file {str(path)!r}{hint}")
@@ -184,6 +185,7 @@ class Source:
 
     @classmethod
     def _of_text(cls, text: str, language: str | None, options: Mapping[str, object], name: str, suffix: str) -> Source:
+        text = text.removeprefix("\ufeff")
         if language is not None:
             return cls(cast(Language, language), text, options, name)
         found, why = guess_text(text, suffix)
@@ -198,9 +200,10 @@ class Source:
         name, why = "", ""
         schema_of = getattr(value, "model_json_schema", None)
         if callable(schema_of) and isinstance(value, type):
-            name, why, value, language = value.__name__, "a pydantic model", schema_of(), "json_schema"
+            name, why, language = value.__name__, "a pydantic model", "json_schema"
+            value = _schema_of_type(value, schema_of)
         elif callable(getattr(value, "json_schema", None)):  # a pydantic TypeAdapter
-            value, why, language = value.json_schema(), "a pydantic type", "json_schema"
+            value, why, language = _schema_of_type(value, value.json_schema), "a pydantic type", "json_schema"
         elif isinstance(value, type) or get_origin(value) is not None or _names_type(value):
             name, value = getattr(value, "__name__", ""), _schema_of_type(value)
             why, language = "a type", "json_schema"
@@ -385,12 +388,12 @@ def _decoded(data: bytes, what: str) -> str:
         raise ValueError(f"{what} not UTF-8 at byte {error.start}: {error.reason}; save it as UTF-8") from None
 
 
-def _schema_of_type(kind: object) -> dict[str, Json]:
-    """The JSON schema of what pydantic reads as this type."""
+def _schema_of_type(kind: object, schema_of: Callable[[], dict[str, Json]] | None = None) -> dict[str, Json]:
+    """The JSON schema of what pydantic reads as this type; `schema_of` makes it where the type itself can."""
     from pydantic import PydanticUserError, TypeAdapter
 
     try:
-        return TypeAdapter(cast(type, kind)).json_schema()
+        return TypeAdapter(cast(type, kind)).json_schema() if schema_of is None else schema_of()
     except (PydanticUserError, TypeError, NameError) as error:
         reason = str(error).partition("\n")[0]
         raise TypeError(f"{kind!r} is no type that pydantic can make a schema of: {reason}") from None

@@ -23,6 +23,7 @@ from typing import Final, cast
 
 from kernels_core.errors import GrammarError
 from kernels_core.grammar.json_schema import TAG_OPTIONS
+from kernels_core.grammar.json_schema.values import kind_of
 from kernels_core.grammar.templates import get_model_structural_tag, normalize_tool_choice
 from workbench.json_values import Json, JsonObject
 from workbench.languages.positions import child
@@ -42,6 +43,7 @@ _KEYS: Final = ("name", "description", *SCHEMA_KEYS, "strict")  # of a function
 _BODIES: Final = ("function", "toolSpec")  # around it, in OpenAI's chats and in Bedrock
 _CHATS: Final = ("messages", "input", "contents")  # in a request, whose model and reasoning are none of a template's
 _HOLDERS: Final = (Mapping, list, tuple)
+_OTHER_TYPES: Final = ("null", "boolean", "integer", "number", "string", "array")  # than that of arguments
 _CHOICE: Final = ("tool_choice", "parallel_tool_calls")
 _CONFIGS: Final = ("toolConfig", "tool_config")  # Gemini's
 _MODES: Final = {"AUTO": "auto", "VALIDATED": "auto", "ANY": "required", "NONE": "none"}
@@ -149,6 +151,14 @@ def tools_in(value: Json) -> tuple[list[JsonObject], dict[str, Json]]:
     return [dict(body_of(tool)) for tool, _ in _listed(tools, base)], said
 
 
+def schemas_in_tools(value: Json) -> Iterator[tuple[str, Json]]:
+    """The schemas of the same, as JSON Schema has them, each with its pointer; raises `ToolsError`."""
+    tools, base, _ = _tools_of(value)
+    for tool, place in _listed(tools, base):
+        if isinstance(tool, Mapping) and body_of(tool):
+            yield _found(tool, place).schema_place, body_of(as_function(tool)).get("parameters")
+
+
 def _choice(choice: object) -> dict[str, object]:
     """A choice in the words of Mistral, Anthropic or Bedrock, in those of OpenAI; nothing of another one."""
     said: dict[str, object] = {}
@@ -234,7 +244,7 @@ def _in_json_schema(schema: Json) -> Json:
         else:
             made[key] = value.lower() if key == "type" and isinstance(value, str) and value.isupper() else value
     kind = made.get("type")
-    if made.get("nullable") is True and isinstance(kind, str) and kind != "null":
+    if made.pop("nullable", False) is True and isinstance(kind, str) and kind != "null":
         made["type"] = [kind, "null"]
     return made
 
@@ -263,8 +273,19 @@ def _found(tool: Json, place: str) -> _Found:
         raise ToolsError(f"{schemas[0]} and {schemas[1]} say the same: send one of them", child(at, schemas[1]))
     if not schemas:
         return _Found(tool, place, at, place)
-    wrapped = around == "toolSpec" and _is_wrapped(body[schemas[0]])
-    return _Found(tool, place, at, child(at, schemas[0], *(("json",) if wrapped else ())))
+    schema, where = body[schemas[0]], child(at, schemas[0])
+    if around == "toolSpec" and isinstance(schema, Mapping) and _is_wrapped(schema):
+        schema, where = schema["json"], child(where, "json")
+    if not isinstance(schema, Mapping | bool):
+        raise ToolsError(f"{schemas[0]} is a JSON schema, an object, and not {kind_of(schema)}", where)
+    kind = schema.get("type") if isinstance(schema, Mapping) else None
+    if isinstance(kind, str) and kind in _OTHER_TYPES:
+        raise ToolsError(
+            f"arguments are an object with a member for each, and no {kind}; the type of one argument stands in "
+            "properties",
+            child(where, "type"),
+        )
+    return _Found(tool, place, at, where)
 
 
 def _is_provided(tool: JsonObject) -> bool:

@@ -1,9 +1,8 @@
-"""What a source says that its author hardly means, each at its place: keywords of schemas that look misspelt,
-`required` as a Boolean, `%ignore` at the ends of a text, and what the engine has to say about a grammar
-(`Grammar.warnings`).
+"""What a source says that its author hardly means, each at its place: keywords of schemas that forbid less than they
+seem to, `%ignore` at the ends of a text, and what the engine has to say about a grammar (`Grammar.warnings`).
 
 By the standard an unknown keyword is a note and forbids nothing, and so the engine takes it.  `additionalProperites` is
-then without effect, which nobody who wrote it meant.  Only names close to a keyword are told: others are somebody's.
+then without effect, which nobody who wrote it meant.
 
 Read on: `mistakes.py` (what a source cannot be read with), `workbench/panels/source.py` (who shows both).
 """
@@ -19,11 +18,13 @@ from typing import Final
 
 from kernels_core import Grammar, GrammarNote, GrammarWarning, SchemaProblem
 from kernels_core.compiler import TOLD, outside
-from kernels_core.grammar.json_schema.misspelt import misspelt_in, said_of, schemas_of
+from kernels_core.errors import MaskscopeError
+from kernels_core.grammar.json_schema.misspelt import misspelt_in, schemas_inside, schemas_of
 from workbench.languages.mistakes import MAX_MISTAKES, Mistake, mistake_at, mistake_in
 from workbench.languages.positions import JsonSyntaxError, child
 from workbench.languages.sample import example_given
 from workbench.languages.source import Source
+from workbench.languages.tools import schemas_in_tools
 
 _IGNORE: Final = re.compile(r"^\s*(%ignore)\b", re.MULTILINE)
 _INITIAL: Final = re.compile(
@@ -89,17 +90,19 @@ def _told(source: Source, said: GrammarNote | SchemaProblem) -> Mistake:
 
 
 def misspelt(source: Source) -> tuple[Mistake, ...]:
-    """The keywords in the schemas of `source` that look misspelt, in the order of the text, at most 100.
+    """The keywords in the schemas of `source` that forbid less than their author means, in the order of the text, at
+    most 100.
 
     Nothing for a source that is no JSON or cannot be read.
     """
-    if source.language not in ("json_schema", "structural_tag", "tools"):
+    if not source.is_json:
         return ()
+    inside = {"structural_tag": schemas_inside, "tools": schemas_in_tools}.get(source.language)
     try:
-        value = source.value
-    except (JsonSyntaxError, ValueError, RecursionError):
+        schemas = [("#", source.value)] if inside is None else list(inside(source.value))
+    except (MaskscopeError, ValueError, RecursionError):
         return ()
-    unknown = list(misspelt_in(value, is_schema=source.language == "json_schema"))
+    unknown = list(misspelt_in(schemas))
     if not unknown:
         return ()  # most sources: nobody needs the locations
     try:
@@ -107,8 +110,8 @@ def misspelt(source: Source) -> tuple[Mistake, ...]:
     except JsonSyntaxError:
         return ()
     found = (
-        mistake_in(source.text, places, at, *said_of(name, meant))
-        for pointer, name, meant in unknown
+        mistake_in(source.text, places, at, reason, cure)
+        for pointer, name, reason, cure in unknown
         if (at := child(pointer, name)) in places.entries
     )
     return tuple(sorted(islice(found, MAX_MISTAKES), key=lambda one: one.start))

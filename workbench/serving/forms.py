@@ -60,6 +60,17 @@ class Format(Strict):
         return Form(self.type, base, base)
 
 
+class AnyObject(Format):
+    """Any object; or, as other servers have it, one that fits the schema beside the type."""
+
+    schema_: object = Field(None, alias="schema")
+
+    def form(self, base: str) -> Form:
+        if self.schema_ is None:
+            return super().form(base)
+        return Form("json_schema", base, f"{base}/schema", self.schema_)
+
+
 class Schema(Format):
     """A schema beside its name, which has no effect."""
 
@@ -111,7 +122,7 @@ class Tag(Format, extra="allow"):
         return Form(self.type, base, base, {"type": self.type, **(self.model_extra or {})})
 
 
-FLAT: Final[Mapping[str, type[Format]]] = {"text": Format, "json_object": Format, "json_schema": Schema}
+FLAT: Final[Mapping[str, type[Format]]] = {"text": Format, "json_object": AnyObject, "json_schema": Schema}
 FORMATS: Final[Mapping[str, type[Format]]] = {
     **FLAT,
     "json_schema": NestedSchema,

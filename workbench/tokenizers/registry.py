@@ -11,7 +11,7 @@ from typing import Final, cast
 from kernels_core.errors import TokenizerError
 from kernels_core.tokens import TokenizerInfo
 from kernels_core.tokens.foreign import is_mistral, is_sentencepiece, is_tekkenizer, is_tiktoken
-from kernels_core.tokens.reading import inner_tokenizer
+from kernels_core.tokens.reading import held_tokenizer, inner_tokenizer
 
 from .huggingface import (
     cached_folder,
@@ -23,7 +23,7 @@ from .huggingface import (
 from .sentencepiece import load_sentencepiece, wrap_sentencepiece
 from .tekken import default_tekken_path, is_tekken_document, load_tekken, wrap_mistral
 from .tiktoken_ranks import load_rank_file, looks_like_ranks, wrap_tiktoken
-from .tokenizer import Tokenizer, VocabularySource, parse_json
+from .tokenizer import Tokenizer, VocabularySource, parse_json, refuse_pointer
 
 _PATH_ENDINGS: Final = (".json", ".tiktoken", ".model")
 _FOLDER_FILES: Final = ("tekken.json", "tokenizer.model", "spiece.model")
@@ -48,7 +48,7 @@ def load_tokenizer(
         - a path: `tekken.json`, `tokenizer.json`, a rank file (`*.tiktoken`), a SentencePiece `*.model`, or the folder
           of a model;
         - the name of a model as `load_model` takes it: "demo", "smollm2", or one of the local Hugging Face cache;
-        - an object: `tokenizers.Tokenizer`, a tokenizer of `transformers`, `tiktoken.Encoding`,
+        - an object: `tokenizers.Tokenizer`, a tokenizer or processor of `transformers`, `tiktoken.Encoding`,
           `sentencepiece.SentencePieceProcessor`, a tokenizer of `mistral-common`;
         - a `TokenizerInfo`, or a list with the bytes (or text) of every id: these have no way of their own to cut text,
           so it is cut into the fewest tokens.
@@ -165,12 +165,11 @@ def _load_folder(folder: Path) -> VocabularySource:
 
 def _is_rank_file(path: Path) -> bool:
     """By its ending, or by its first line: Llama's rank file is also spread under the name `tokenizer.model`."""
-    if path.suffix == ".tiktoken":
-        return True
     if path.suffix == ".json":
         return False
     with path.open("rb") as file:
-        return looks_like_ranks(file.read(4096))
+        head = refuse_pointer(path, file.read(4096))
+    return path.suffix == ".tiktoken" or looks_like_ranks(head)
 
 
 def _wrap(source: object) -> VocabularySource:
@@ -185,6 +184,8 @@ def _wrap(source: object) -> VocabularySource:
         return wrap_sentencepiece(source)
     if hasattr(source, "get_vocab") or hasattr(source, "backend_tokenizer") or inner_tokenizer(source) is not None:
         return wrap_huggingface(source)
+    if (held := held_tokenizer(source)) is not None:
+        return _wrap(held)
     raise TokenizerError(
         f"no tokenizer can be made of {type(source).__module__}.{type(source).__qualname__}: pass 'tekken', a path, a "
         "cached Hugging Face name, a tokenizer object, a TokenizerInfo, or a list of tokens"

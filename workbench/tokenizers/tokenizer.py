@@ -161,11 +161,16 @@ def _whole_characters(data: bytes) -> str | None:
         return None
 
 
+def refuse_pointer(path: Path, head: bytes) -> bytes:
+    """How a file begins, or all of it; `TokenizerError` where Git LFS put a pointer in the file's place."""
+    if head.startswith(b"version https://git-lfs"):
+        raise TokenizerError(f"{path} is a pointer of Git LFS, and not the file: fetch it with git lfs pull")
+    return head
+
+
 def parse_json(path: Path) -> Any:
     """The content of a JSON file; `TokenizerError` names the file where it is none."""
-    data = path.read_bytes()
-    if data.startswith(b"version https://git-lfs"):
-        raise TokenizerError(f"{path} is a pointer of Git LFS, and not the file: fetch it with git lfs pull")
+    data = refuse_pointer(path, path.read_bytes())
     try:
         return json.loads(data)
     except ValueError as error:

@@ -66,7 +66,11 @@ def load_schema(schema: Any) -> Any:
     if callable(model):
         if not isinstance(schema, type) and hasattr(schema, "model_dump"):
             raise TypeError(f"an instance of {type(schema).__name__} is data, not a schema; pass its class")
-        return model()
+        try:
+            return model()
+        except (RuntimeError, TypeError, NameError) as error:  # of a field that has none, as pydantic raises them
+            reason = str(error).partition("\n")[0]
+            raise TypeError(f"{schema!r} has no JSON schema: {reason}") from error
     if not isinstance(schema, dict | bool):
         raise TypeError(f"a schema is a dict, a bool, JSON text or a pydantic model class, not {type(schema).__name__}")
     return schema

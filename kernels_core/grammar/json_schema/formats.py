@@ -192,7 +192,7 @@ def _regex(depth: int) -> Language:
     return inside
 
 
-_FORMATS: dict[str, Callable[[], Language]] = {
+FORMATS: dict[str, Callable[[], Language]] = {
     "date": _pattern(_DATE),
     "time": _pattern(_TIME),
     "date-time": _pattern(f"{_DATE}[Tt]{_TIME}"),
@@ -216,16 +216,16 @@ _FORMATS: dict[str, Callable[[], Language]] = {
 
 def is_known(name: str) -> bool:
     """Whether the format `name` is enforced."""
-    return name in _FORMATS
+    return name in FORMATS
 
 
 def format_language(name: str) -> Language | None:
     """The strings of the format `name`; None if it is not enforced."""
-    return _language(name) if name in _FORMATS else None
+    return _language(name) if name in FORMATS else None
 
 
 @cache
 def _language(name: str) -> Language:
     """Of a known format: names that schemas make up are as many as there are schemas, and are not remembered."""
     # `[^~/]` of a pointer takes line ends too, and patterns are read as they are: no flag is needed.
-    return _FORMATS[name]()
+    return FORMATS[name]()

@@ -1,27 +1,49 @@
-"""Which keyword somebody means who writes a word that is none.
+"""What a schema says that forbids less than its author means: a word that is nearly a keyword, a format that nobody
+checks, members without `properties`, definitions that nothing refers to, a keyword of another draft.
 
-By the standard an unknown keyword is a note and forbids nothing; only names close to a keyword are told.
+By the standard all of that is a note, and so the engine takes it.  Words of which nothing is known are somebody's own,
+and are not told.
 
 Read on: `keywords/` (the words), `explain.py` (who tells).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from .dialect import DEFAULT, dialect_of
+from .exact_text import shown
+from .formats import FORMATS
 from .keywords import KEYWORDS, NOTES, schemas_in
 from .problems import child
 
 MAX_SCHEMAS: Final = 20_000
-_HOLDS_SCHEMA: Final = frozenset(("json_schema", "schema", "parameters", "input_schema"))
+_HOLDS_SCHEMA: Final = frozenset(("json_schema", "schema"))
 
 CLOSE: Final = 0.8
 SHORT: Final = 5
 _KNOWN: Final = tuple(KEYWORDS)
 _TOLD: Final = tuple(name for name in KEYWORDS if name not in NOTES)
+# Of other languages of schemas.
+_FOREIGN: Final = {"min": "minimum", "max": "maximum", "bsonType": "type", "optionalProperties": "properties"}
+_SIZES: Final = {"string": "Length", "array": "Items", "object": "Properties"}
+# How a string is shown or encoded, and not which one it is.
+_SILENT: Final = frozenset(("password", "byte", "binary"))
+_MEANT: Final = {"url": "uri", "guid": "uuid", "ip": "ipv4", "ip-address": "ipv4", "idn-hostname": ""}
+_TYPES: Final = frozenset(("null", "boolean", "integer", "number", "string", "array", "object"))
+_WRAPPERS: Final = ("schema", "json", "example")
+
+
+class Doubt(NamedTuple):
+    """What the keyword of the schema at `pointer` does not do, and what may be meant ("" where nobody knows)."""
+
+    pointer: str
+    keyword: str
+    reason: str
+    cure: str
 
 
 @lru_cache(maxsize=4096)
@@ -30,8 +52,10 @@ def meant_by(name: str) -> str:
 
     What is nearly a note forbids nothing either way, and is not told.
     """
-    if name in _KNOWN or name.startswith("x-"):
+    if name in _KNOWN or name.startswith(("x-", "@")):  # these are of OpenAPI and of JSON-LD
         return ""
+    if name in _FOREIGN:
+        return _FOREIGN[name]
     folded = "".join(letter for letter in name.lower() if letter.isalpha())
     alike = [known for known in _TOLD if known.lower().lstrip("$") == folded]
     if not alike and len(name) < SHORT:  # in short words one letter is much: `note` is not `not`
@@ -41,23 +65,90 @@ def meant_by(name: str) -> str:
     return alike[0] if alike and alike[0] in _TOLD else ""
 
 
-def said_of(name: str, meant: str) -> tuple[str, str]:
-    """What is wrong with a keyword that `misspelt_in` found, and how to mend it."""
-    if name == meant:
+@lru_cache(maxsize=4096)
+def _format_meant_by(name: str) -> str:
+    folded = {known.replace("-", ""): known for known in FORMATS}
+    close = get_close_matches("".join(filter(str.isalnum, name.lower())), folded, 1, CLOSE)
+    return _MEANT.get(name, folded[close[0]] if close else "")
+
+
+def misspelt_in(documents: Iterable[tuple[str, Any]]) -> Iterator[Doubt]:
+    """What is doubtful in schemas, which have pointers beside them; of each schema the same once."""
+    for base, document in documents:
+        told: set[tuple[str, str]] = set()
+        for one in _doubts_in(base, document):
+            if one[2:] not in told:
+                told.add(one[2:])
+                yield one
+
+
+def _doubts_in(base: str, document: Any) -> Iterator[Doubt]:
+    named = document.get("$schema") if isinstance(document, Mapping) else None
+    plain = _plain(named if isinstance(named, str) else "")
+    found = list(schemas_of([(base, document)]))
+    called = {f"{base}{ref[1:]}" for _, schema in found if isinstance(ref := schema.get("$ref"), str)}
+    for holder in ("$defs", "definitions"):
+        inside = document.get(holder) if isinstance(document, Mapping) and document.keys() <= NOTES else None
+        if isinstance(inside, Mapping) and inside:
+            cure = f'refer to what is meant, as in `"$ref": "{child("#", holder, next(iter(inside)))}"`'
+            yield Doubt(base, holder, "beside definitions nothing is said, so that every JSON value is allowed", cure)
+    for pointer, schema in found:
+        odd = [name for name in schema if name not in plain]
+        strays = [name for name in odd if is_stray(name, schema[name]) and child(pointer, name) not in called]
+        if strays:
+            names = ", ".join(f"`{name}`" for name in strays[:3]) + " ..." * (len(strays) > 3)
+            reason = f"no keyword is called {names}, and a schema under such a name forbids nothing"
+            yield Doubt(pointer, strays[0], reason, "if this is a member, write it in `properties`")
+        inside = schema.get("properties")
+        if isinstance(inside, Mapping) and inside.get("additionalProperties") is False:
+            reason = "here this is the name of a member, which is forbidden"
+            yield Doubt(child(pointer, "properties"), "additionalProperties", reason, "write it beside `properties`")
+        for name in odd:
+            said = _said(name, schema[name], schema)
+            if said is not None:
+                yield Doubt(pointer, name, *said)
+
+
+def _said(name: str, inner: Any, schema: Mapping[str, Any]) -> tuple[str, str] | None:
+    """What is doubtful about a word that is no plain keyword, and its cure."""
+    if name == "format":
+        kinds = schema.get("type", "string")
+        is_string = isinstance(inner, str) and isinstance(kinds, str | list) and "string" in kinds
+        if not is_string or inner in FORMATS or inner in _SILENT or schema.keys() & {"enum", "const", "pattern"}:
+            return None
+        meant = _format_meant_by(inner)
+        return f"the format {shown(inner)} is not checked", f'did you mean "{meant}"?' if meant else ""
+    if name in ("required", "nullable") and inner is not True:
+        return None
+    if name == "required":
         return "a Boolean requires nothing since draft 4", "list the name in `required` of the object around it"
-    return f"`{name}` is no keyword: it forbids nothing", f"did you mean `{meant}`?"
+    if name == "nullable":
+        return "only OpenAPI 3.0 knows `nullable`", 'for null add "null" to `type`'
+    if name in KEYWORDS:
+        return f"the draft of this schema does not know `{name}`: it forbids nothing", "name another one in `$schema`"
+    meant = name + _SIZES.get(str(schema.get("type")), "imum") if name in ("min", "max") else meant_by(name)
+    return (f"`{name}` is no keyword: it forbids nothing", f"did you mean `{meant}`?") if meant else None
 
 
-def misspelt_in(value: object, *, is_schema: bool) -> Iterator[tuple[str, str, str]]:
-    """(pointer of a schema, its keyword, the keyword that was meant), schema by schema; also `required: true`.
+def is_stray(name: str, inner: Any) -> bool:
+    """Whether a schema stands where a keyword does, under a name that is none."""
+    if name in KEYWORDS or name.startswith("x-") or not isinstance(inner, Mapping):
+        return False
+    kinds = inner.get("type")
+    is_schema = (
+        (kinds in _TYPES if isinstance(kinds, str) else isinstance(kinds, list))
+        or isinstance(inner.get("$ref"), str)
+        or isinstance(inner.get("properties"), Mapping)
+        or any(isinstance(inner.get(word), list) for word in ("enum", "anyOf", "oneOf", "allOf"))
+    )
+    return is_schema and not meant_by(name) and not name.lower().endswith(_WRAPPERS)
 
-    `value`: a schema, or what holds schemas, such as a structural tag or a list of tools.
-    """
-    for pointer, schema in schemas_of([("#", value)] if is_schema else list(_schemas_inside(value))):
-        for name, inner in schema.items():
-            meant = name if name == "required" and inner is True else meant_by(name)
-            if meant:
-                yield pointer, name, meant
+
+@lru_cache(maxsize=64)
+def _plain(named: str) -> frozenset[str]:
+    """The keywords of the draft of that name of which only their schemas are looked at; of an unknown one all are."""
+    dialect = dialect_of(named) if named else DEFAULT
+    return frozenset(KEYWORDS if dialect is None else dialect.keywords | NOTES) - {"format", "required"}
 
 
 def schemas_of(waiting: list[tuple[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -74,7 +165,8 @@ def schemas_of(waiting: list[tuple[str, Any]]) -> Iterator[tuple[str, Mapping[st
                 waiting += [(child(pointer, name, *keys), one) for keys, one in schemas_in(entry, inner)]
 
 
-def _schemas_inside(value: object) -> Iterator[tuple[str, Any]]:
+def schemas_inside(value: object) -> Iterator[tuple[str, Any]]:
+    """The schemas that a structural tag holds, each with its pointer."""
     waiting: list[tuple[str, Any]] = [("#", value)]
     for pointer, at in waiting:
         if isinstance(at, Mapping):

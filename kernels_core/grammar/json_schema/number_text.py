@@ -19,6 +19,7 @@ Read on: `numbers.py` (the sets), `graph.py` (automata as rules).
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
@@ -81,12 +82,12 @@ def _value_text(pieces: tuple[Piece, ...], book: RuleBook, *, canonical: bool, w
     if any(Fraction(0) in piece for piece in pieces):
         options.append(form.zero())
     positive = tuple(part for piece in pieces if (part := _positive(piece)) is not None)
-    negative = tuple(part for piece in pieces if (part := _positive(_negated(piece))) is not None)
-    if positive and set(positive) == set(negative):
-        options.append(seq((maybe(_MINUS), choice([_magnitudes(part, form, book) for part in positive]))))
+    below = (piece for piece in pieces if piece.low is None or piece.low < 0)
+    negative = tuple(part for piece in below if (part := _positive(_negated(piece))) is not None)
+    if positive and len(positive) == len(negative) and set(positive) == set(negative):
+        options.append(seq((maybe(_MINUS), _magnitudes(positive, form, book))))
     else:
-        options += [_magnitudes(part, form, book) for part in positive]
-        options += [seq((_MINUS, _magnitudes(part, form, book))) for part in negative]
+        options += [_magnitudes(positive, form, book), seq((_MINUS, _magnitudes(negative, form, book)))]
     return choice(options)
 
 
@@ -132,8 +133,29 @@ def _positive(piece: Piece) -> Piece | None:
     return piece
 
 
-def _magnitudes(piece: Piece, form: _Form, book: RuleBook) -> Node:
-    """Texts of the numbers of a piece that lies above 0."""
+def _magnitudes(pieces: tuple[Piece, ...], form: _Form, book: RuleBook) -> Node:
+    """Texts of the numbers of pieces that lie above 0."""
+    values = [piece.point for piece in pieces if piece.point is not None]
+    return choice([*_values(values, form), *(_of_piece(one, form, book) for one in pieces if one.point is None)])
+
+
+def _values(values: list[Fraction], form: _Form) -> list[Node]:
+    """Texts of decimals above 0: all that end in the same way share their end, since there may be thousands."""
+    decimal = [places(value) for value in values]
+    found = _digits_of(decimal, form)
+    if form.pointed and not form.canonical:
+        by_exponent: dict[int, list[tuple[object, str]]] = {}
+        for whole, behind in decimal:
+            digits = f"{whole}{behind}".lstrip("0")
+            exponent = len(digits) - len(behind) - 1
+            by_exponent.setdefault(exponent, []).append((digits[0], digits[1:].rstrip("0")))
+        for exponent, mantissas in by_exponent.items():
+            found.append(seq((choice(_digits_of(mantissas, _FREE)), _E, _exponents(exponent, exponent))))
+    return found
+
+
+def _of_piece(piece: Piece, form: _Form, book: RuleBook) -> Node:
+    """Texts of the numbers of one piece, which lies above 0 and is no single number."""
     sign_only = piece.low == 0 and piece.high is None and not piece.gaps
     if sign_only and not form.canonical:
         if piece.step == 1:
@@ -200,7 +222,7 @@ def _integers(form: _Form) -> Node:
 
 def _plain(piece: Piece, form: _Form, book: RuleBook) -> Node:
     if piece.point is not None:
-        return Never() if piece.low_open or piece.high_open else _digits_of(piece.point, form)
+        return Never() if piece.low_open or piece.high_open else choice(_digits_of([places(piece.point)], form))
     if form.free and not piece.step and not piece.gaps:
         assert piece.low is not None
         low, high = places(piece.low), None if piece.high is None else places(piece.high)
@@ -212,19 +234,20 @@ def _plain(piece: Piece, form: _Form, book: RuleBook) -> Node:
         values = Numbers((piece,), (piece,)).finite(_MAX_VALUES)
         if values is None:
             raise
-        return choice([_plain(Piece(value, value), form, book) for value in values])
+        return choice(_digits_of(map(places, values), form))
     return _spelt(dfa, book)
 
 
-def _digits_of(value: Fraction, form: _Form) -> Node:
-    """One number above 0, a decimal: its digits, and any number of zeros behind the point."""
-    whole, behind = places(value)
-    if not behind:
-        return _as_integers(Literal(str(whole).encode()), form)
-    if not form.pointed:
-        return Never()
+def _digits_of(decimals: Iterable[tuple[object, str]], form: _Form) -> list[Node]:
+    """Numbers above 0, by their digits in front of the point and behind it: these, and any number of zeros behind."""
+    integers: list[Node] = []
+    others: list[Node] = []
+    for whole, behind in decimals:
+        look(20)
+        (others if behind else integers).append(Literal(f"{whole}.{behind}".removesuffix(".").encode()))
     zeros = Empty() if form.canonical else repeat(Literal(b"0"), 0, None)
-    return seq((Literal(f"{whole}.{behind}".encode()), zeros))
+    found = [_as_integers(choice(integers), form)] if integers else []
+    return [*found, seq((choice(others), zeros))] if others and form.pointed else found
 
 
 def _spelt(dfa: Dfa, book: RuleBook) -> Node:

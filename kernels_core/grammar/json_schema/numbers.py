@@ -47,7 +47,8 @@ class Piece:
     @property
     def point(self) -> Fraction | None:
         """The value, if the interval is a single one."""
-        return self.low if self.low is not None and self.low == self.high else None
+        low = self.low
+        return low if low is not None and (low is self.high or low == self.high) else None
 
 
 EVERY = Piece()
@@ -96,6 +97,9 @@ def _common(left: Fraction, right: Fraction) -> Fraction:
 
 
 def _meet(left: Piece, right: Piece) -> Piece | None:
+    for one, other in ((left, right), (right, left)):
+        if one.point is not None:
+            return one if one.point in other else None
     low, low_open = left.low, left.low_open
     if right.low is not None and (low is None or right.low >= low):
         low_open = right.low_open or (low == right.low and low_open)
@@ -118,6 +122,12 @@ def _unite(pieces: Iterable[Piece]) -> Pieces:
     pieces = tuple(pieces)
     if len(pieces) < 2:
         return pieces
+    single = {point: piece for piece in pieces if (point := piece.point) is not None}
+    if all(piece.point is not None for piece in pieces):  # thousands, perhaps: integers are compared much sooner
+        common = lcm(*(value.denominator for value in single))
+        return tuple(
+            single[value] for value in sorted(single, key=lambda one: one.numerator * (common // one.denominator))
+        )
     unique = list(dict.fromkeys(pieces))
     groups: dict[tuple[Fraction, frozenset[Fraction]], list[Piece]] = {}
     for piece in unique:
@@ -199,6 +209,10 @@ class Numbers:
     whole: Pieces
     pointed: Pieces
 
+    def __hash__(self) -> int:
+        """Of the first and the last ones, since there may be thousands."""
+        return hash((len(self.whole), self.whole[:2], self.whole[-2:], self.pointed[:2], self.pointed[-2:]))
+
     def of_few_digits(self) -> Numbers:
         """Those that a text without exponent spells in at most 20 digits in front of the point and 15 behind it.
 
@@ -264,6 +278,8 @@ FEW_DIGITS: Pieces = (
 
 
 def _of_few_digits(pieces: Pieces) -> Pieces:
+    if all(piece.point is not None for piece in pieces):
+        return pieces
     # Multiples are told by remainders, and with a count of digits there would be many times as many states.
     counted = [_intersect((piece,), FEW_DIGITS) if piece.step in (0, 1) and not piece.gaps else () for piece in pieces]
     return _unite(tuple(part for piece, few in zip(pieces, counted, strict=True) for part in (few or (piece,))))

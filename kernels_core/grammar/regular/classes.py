@@ -34,7 +34,7 @@ _LOW_SURROGATE = re.compile(r"\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})")
 _POSIX = re.compile(r"\[:\^?[a-z]+:\]")
 _OF_POSIX = {"alpha": "A-Za-z", "alnum": "A-Za-z0-9", "digit": "0-9", "lower": "a-z", "upper": "A-Z", "space": r"\s"}
 _OF_POSIX |= {"xdigit": "0-9A-Fa-f", "word": r"\w", "blank": r" \t", "punct": "!-/:-@\\[-`{-~", "print": " -~"}
-_PROPERTY = re.compile(r"\{(?:([A-Za-z_]+)=)?([A-Za-z_0-9]+)\}")
+_PROPERTY = re.compile(r"\{(?:([A-Za-z_]+)=)?([A-Za-z_0-9]+)\}|(?P<category>[CLMNPSZ])")
 
 
 _FLAGS = {"i": "ignore_case", "m": "multiline", "s": "dot_all", "u": "strict"}
@@ -144,7 +144,7 @@ def _property(source: str, slash: int, *, negated: bool) -> tuple[Ranges, int]:
     if match is None:
         fail(f"a property is written {source[slash : slash + 2]}{{Name}}", source, slash)
     try:
-        found = unicode_property(match.group(1), match.group(2))
+        found = unicode_property(match.group(1), match.group("category") or match.group(2))
     except NoProperty as error:
         refuse(f"{source[slash : match.end()]}: {error}", source, slash)
     return (charset.complement(found) if negated else found), match.end()
@@ -163,6 +163,8 @@ def set_at(source: str, start: int, flags: Flags) -> tuple[Ranges, int]:
             fail('the character class is never closed: no "]"', source, start)
         if source[i] == "]":
             break
+        if source.startswith("&&[", i):
+            refuse("intersections of classes are not supported; write the characters that are left", source, i)
         if _POSIX.match(source, i):
             named = source[i : source.index("]", i) + 1]
             instead = _OF_POSIX.get(named.strip("[:^]"), "its characters")

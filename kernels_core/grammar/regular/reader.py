@@ -3,10 +3,11 @@ r"""Regular expressions (the regular part of ECMA-262) to trees: one loop over t
 - Code points throughout, never UTF-16 units.  `.` is anything but a line end (`\n \r U+2028 U+2029`); with the flag
   `s`, anything.  `[]` matches nothing, `[^]` anything.
 - `\d \w \D \W` are ASCII, `\s \S` know all Unicode blanks; `\t \n \v \f \r \0 \cX \xHH \uHHHH \u{H...}`;
-  `\p{..} \P{..}` with a property (`unicode_properties.py`); `\a \e` of other dialects, but not in
-  `pattern` of JSON Schema.  A backslash in front of a letter that means nothing is an error.
-- `(...)`, `(?:...)`, `(?<name>...)`, `(?P<name>...)` only group; `(?i:...)`, `(?s-i:...)`, and `(?i)` at the very
-  front, set flags.  `* + ? {n} {n,} {n,m}`, each with an optional `?`: greedy and lazy denote the same set of texts.
+  `\p{..} \P{..}` with a property (`unicode_properties.py`), and `\pL` with a category of one letter; `\a \e` of other
+  dialects, but not in `pattern` of JSON Schema.  A backslash in front of a letter that means nothing is an error.
+- `(...)`, `(?:...)`, `(?<name>...)`, `(?P<name>...)` only group; `(?i:...)`, `(?s-i:...)`, and `(?i)` for the rest of
+  the group that it stands in, set flags.  `* + ? {n} {n,} {n,m}`, each with an optional `?`: greedy and lazy denote the
+  same set of texts.
 - `^ $ \b \B (?=...) (?!...)` anywhere, and `(?<=x)`, `(?<!x)` for one character x (or a choice of such).
 - Flags: `i` ignores case by Unicode simple case folding; `m` lets `^` and `$` stand at line ends; `s`; `u` refuses what
   ECMA-262 refuses with it: lone `{ } ]` and redundant escapes.
@@ -104,7 +105,7 @@ class _Parser:
 
     def body(self) -> Tree:
         source = self.source
-        i = self._front_flags()
+        i = 0
         while i < len(source):
             look(10)
             character = source[i]
@@ -127,14 +128,6 @@ class _Parser:
             fail('"(" is never closed', source, self.group.start)
         self._end_alternative(len(source))
         return alternatives(self.group.alternatives, Span(0, len(source)))
-
-    def _front_flags(self) -> int:
-        """`(?i)` at the very front sets flags for everything; returns the offset after it."""
-        match = _MODIFIERS.match(self.source, 2) if self.source.startswith("(?") else None
-        if match is None or match.group(3) != ")" or match.group() == ")":
-            return 0
-        self.group.flags = self._modified(match)
-        return match.end()
 
     def _modified(self, match: re.Match[str]) -> Flags:
         on, off = match.group(1), match.group(2) or ""
@@ -165,7 +158,8 @@ class _Parser:
             elif modifiers and modifiers.group(3) == ":":
                 flags, end = self._modified(modifiers), modifiers.end()
             elif modifiers and modifiers.group() != ")":
-                refuse("flags for the rest of the pattern may only stand at its front; use (?i:...)", source, i)
+                group.flags, group.quantifiable = self._modified(modifiers), False
+                return modifiers.end()
             elif source.startswith(("P=", "P>", "R)", "&"), inside):
                 refuse("references to groups are not regular and cannot be supported", source, i)
             elif source.startswith("#", inside):
