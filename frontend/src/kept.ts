@@ -10,10 +10,10 @@ const ago = (when: number) => {
 export default defineView("kept", "kept", ({ view, model }: any) => {
   const send = (kind: string) => () => model.send({ kind });
   view.draws(["offer", "offline"], () => {
-    const { text, examples, when } = model.get("offer") || {};
+    const { text, examples, source, when } = model.get("offer") || {};
     view.root.hidden = !text || model.get("offline");
     view.root.replaceChildren(
-      h("span", {}, `You were here ${when ? ago(when) : "before"}: `), h("code", { class: "ms-mono" }, text || ""),
+      h("span", {}, `You were here ${when ? ago(when) : "before"}${source ? `, with ${source},` : ""}: `), h("code", { class: "ms-mono" }, text || ""),
       examples ? h("span", {}, ` and ${many(examples, "example")}`) : "",
       h("button", { type: "button", "data-testid": "restore", title: "bring back the text, the place, the examples and the panels; Ctrl+Z takes it back", onclick: send("restore") }, "Restore"),
       h("button", { type: "button", "data-testid": "leave", title: "do not show this", "aria-label": "do not show this", onclick: send("leave") }, "×"));

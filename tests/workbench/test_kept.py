@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 import workbench as wb
 from workbench.explorer.explorer import Explorer
 from workbench.screen import kept as store
+from workbench.screen.gallery import FIRST
+from workbench.screen.recent import opened_last
 from workbench.session import Session
 from workbench.session.examples import Example
 from workbench.session.file import KeptError
@@ -112,6 +115,61 @@ def test_a_source_that_is_pasted_again_offers_what_was_there() -> None:
         assert after.session.text == before.session.text != b""
         after.panels["screen"].received({"kind": "paste", "text": 'root ::= "a"'})
         assert offer(after) == {}
+
+
+def test_who_opens_the_gallery_again_is_offered_the_last_thing_with_its_source_and_what_was_refused() -> None:
+    grammar = 'root ::= word ("+" word)*\nword ::= [a-z]+\n'
+    with wb.explore() as before:
+        before.panels["screen"].received({"kind": "paste", "text": "root -> word"})
+        before.desk.do("source", text=grammar, language="ebnf", options={})
+        before.desk.do("prefix", text="a+b++c")
+        before.renew_pictures()
+        with wb.explore() as after:
+            assert offer(after)["text"] == "a+b+"
+            assert "root ::= word" in offer(after)["source"]
+            press(after, "restore")
+            assert after.session.document.text == grammar
+            assert after.text == "a+b++c"
+            assert after.session.text == b"a+b+"
+            assert offer(after) == {}
+            assert after.views["screen"].bar["entry"] == ""
+            assert after.desk.last_error is None
+            after.desk.do("undo")
+            after.desk.do("undo")
+            assert after.session.document.text == FIRST.source.text
+        before.desk.do("source", text=grammar + "word (", language="ebnf", options={})
+        before.renew_pictures()
+        with wb.explore() as again:
+            press(again, "restore")
+            draft = again.session.edits.draft
+            assert draft is not None
+            assert draft.source.text == grammar + "word ("
+
+
+def test_what_is_older_than_a_day_is_offered_with_its_source_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    used().close()
+    now = time.time()
+    monkeypatch.setattr(store.time, "time", lambda: now + store.LATELY + 60)
+    with wb.explore() as later, wb.explore(SCHEMA) as same:
+        assert offer(later) == {}
+        assert offer(same)["text"]
+
+
+def test_a_source_that_is_edited_takes_its_place_in_the_list(state: Path) -> None:
+    def listed() -> list[str]:
+        return [source.text for source in opened_last()]
+
+    with wb.explore() as explorer:
+        explorer.renew_pictures()
+        assert listed() == []
+        for text in ('root ::= "a"', 'root ::= "b"'):
+            explorer.panels["screen"].received({"kind": "paste", "text": text})
+            for more in ("c", "d"):
+                explorer.desk.do("source", text=f'{text} "{more}"', language="ebnf", options={})
+                explorer.renew_pictures()
+        assert listed() == ['root ::= "b" "d"', 'root ::= "a" "d"']
+        explorer.refresh()
+        assert explorer.views["screen"].bar["recent"][0] == ["recent-0", 'EBNF: root ::= "b" "d"']
 
 
 def test_a_recorded_run_is_nobodys_own(state: Path) -> None:

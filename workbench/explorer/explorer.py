@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from visualizers.glyphs import box_text
 from visualizers.host import Host
 from visualizers.live_base import LiveView
 from visualizers.mode import get_mode
@@ -106,9 +107,7 @@ class Explorer:
     @property
     def text(self) -> str:
         """The whole text on the screen; bytes that are no character become U+FFFD."""
-        screen = self.desk.panels["screen"]
-        assert isinstance(screen, ScreenPanel)
-        return screen.text().decode(errors="replace")
+        return self._screen.text().decode(errors="replace")
 
     @property
     def value(self) -> Any:
@@ -149,9 +148,7 @@ class Explorer:
 
     def open(self, name: str) -> Explorer:
         """Open an entry of the gallery on the first screen; its recorded run plays."""
-        screen = self.desk.panels["screen"]
-        assert isinstance(screen, ScreenPanel)
-        screen.open(name)
+        self._screen.open(name)
         self.desk.refresh()
         return self
 
@@ -234,18 +231,29 @@ class Explorer:
             picture(static, {METADATA: state})
         if self._is_own:
             keep(state)
+        self._screen.note_source()
 
     def state(self) -> State:
         """All that can be restored, as JSON values: the session, its examples, how the panels lie."""
         before = self.panels["kept"]
         assert isinstance(before, KeptPanel)
-        return {"explorer": before.explorer, "session": self.session.to_json(), "arrangement": self.desk.arranged()}
+        return {
+            "explorer": before.explorer,
+            "session": self.session.to_json(),
+            "arrangement": self.desk.arranged(),
+            "typed": box_text(self._screen.text()),
+        }
 
     @property
     def _is_own(self) -> bool:
         """Whether a person has done something here, other than look at a recorded run."""
-        screen = self.panels["screen"]
-        return bool(self.session.steps) and not (isinstance(screen, ScreenPanel) and screen.is_recorded)
+        return bool(self.session.steps) and not self._screen.is_recorded
+
+    @property
+    def _screen(self) -> ScreenPanel:
+        screen = self.desk.panels["screen"]
+        assert isinstance(screen, ScreenPanel)
+        return screen
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
         twin = {"text/plain": repr(self), "text/html": self.static_html()}

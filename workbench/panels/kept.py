@@ -18,15 +18,18 @@ from visualizers.glyphs import box_text, clip, glyph
 from visualizers.live_base import LiveView, Traits, synced
 from visualizers.standalone import Part
 from workbench.panels.base import Desk, Panel
-from workbench.screen.kept import State, kept
+from workbench.screen.gallery import FIRST
+from workbench.screen.kept import State, kept, kept_lately, same_source
+from workbench.screen.recent import called, note_opened
 from workbench.session import Change
 from workbench.session.examples import Example
+from workbench.session.file import source_of_json
 
 SHOWN: Final = 60
 
 
 class KeptView(LiveView[Mapping[str, Any]]):
-    """`offer`: `{text, examples, when}` of what can be restored, or empty."""
+    """`offer`: `{text, examples, source, when}` of what can be restored, or empty; `source` names another one."""
 
     _module = "kept"
     _height = 40
@@ -46,7 +49,7 @@ class KeptView(LiveView[Mapping[str, Any]]):
 
 class KeptPanel(Panel, name="kept", title="Before", tab="", rank=20):
     """The offer: it is made when the explorer opens, and when another source is opened in it, and stays until it is
-    taken or sent away."""
+    taken or sent away.  An explorer that nobody gave a source offers what was done last with any."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
@@ -59,15 +62,19 @@ class KeptPanel(Panel, name="kept", title="Before", tab="", rank=20):
         source = self.session.document.key
         if source == self._asked or (self._asked is not None and self.session.steps):
             return
+        fresh = self._asked is None and source == FIRST.source.key
         self._asked, self._state, self.view.offer = source, None, {}
         session = self.session.to_json()
         found = kept(session, self.explorer)
+        if found is None and fresh:
+            found = kept_lately(session["tokenizer"]["fingerprint"], self.explorer)
         if found is None or found["session"]["steps"] == session["steps"]:
             return
-        self._state = found
+        self._state, saved = found, found["session"]
         self.view.offer = {
-            "text": clip(glyph(_text(found["session"]["steps"])), SHOWN),
-            "examples": len(found["session"].get("examples", ())),
+            "text": clip(glyph(_text(saved["steps"])), SHOWN),
+            "examples": len(saved.get("examples", ())),
+            "source": "" if same_source(saved, session) else called(source_of_json(saved["grammar"])),
             "when": float(found.get("when", 0.0)),
         }
 
@@ -80,7 +87,14 @@ class KeptPanel(Panel, name="kept", title="Before", tab="", rank=20):
 
     def _restore(self, state: State) -> None:
         saved = state["session"]
-        self.desk.do("prefix", text=box_text(_text(saved["steps"])))
+        if not same_source(saved, self.session.to_json()):
+            source = source_of_json(saved["grammar"])
+            note_opened(source)
+            self._asked = source.key
+            self.desk.do("open", text=source.text, language=source.language, options=dict(source.options))
+        if saved.get("draft") is not None:
+            self.desk.do("source", **{key: saved["draft"][key] for key in ("text", "language", "options")})
+        self.desk.do("prefix", text=state.get("typed", box_text(_text(saved["steps"]))))
         there = {one.text for one in self.session.examples}
         fresh = [Example(one["text"], one["must"]) for one in saved.get("examples", ()) if one["text"] not in there]
         self.session.examples = (*self.session.examples, *fresh)

@@ -20,14 +20,16 @@ from kernels_core.locks import new_lock
 from visualizers.glyphs import clip, glyph
 from visualizers.screen import PLACE, ScreenView
 from workbench.languages import Source
+from workbench.languages.examples import EXAMPLES
 from workbench.languages.tools import tools_in
 from workbench.panels.base import Desk, Message, Panel
 from workbench.panels.triggers import step_modes
 from workbench.provenance import SourcePlace
 from workbench.screen.gallery import GALLERY, Entry
+from workbench.screen.kept import keeps
 from workbench.screen.outcome import Outcome, ended_early, outcome, python_of
 from workbench.screen.parts import Part, parts_of
-from workbench.screen.recent import note_opened, opened_last
+from workbench.screen.recent import called, note_opened, opened_last
 from workbench.screen.recording import Recording, Token, model_word, recorded, tokens_of
 from workbench.screen.state import Here, here_state, matched, text_state
 from workbench.session import Change
@@ -170,11 +172,6 @@ def _tool_choices(source: Source) -> dict[str, object]:
     }
 
 
-def _called(source: Source) -> str:
-    """A source in a list: its name, else its language and how it begins."""
-    return clip(f"{source.name or source.title}: {' '.join(source.text.split())}", 40)
-
-
 class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
     """The screen that an explorer opens with."""
 
@@ -196,6 +193,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         self._parts: tuple[object, tuple[Part, ...]] = (None, ())
         self._here: tuple[object, Here, tuple[SourcePlace, ...]] | None = None
         self._recent = opened_last()
+        self._edited: Source | None = None  # what stands among those for the source that is edited here
+        self._opened_on = self.session.document.key
         actions: dict[str, Callable[[Message], object]] = {
             "open": lambda message: self.open(str(message.get("name"))),
             "paste": lambda message: self._paste(str(message.get("text") or "")),
@@ -221,8 +220,11 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
     def _recall(self) -> None:
         """Show what the session keeps, where an edit was taken back or another screen has opened something."""
         memo = self.session.edits.memo
-        if memo is self._memo or not isinstance(memo, Memo):
+        if memo is self._memo:
             return
+        if not isinstance(memo, Memo):  # a source that is nobody's entry was opened
+            memo = self.session.edits.memo = Memo(None, None, self._model, Settings())
+        self._recent = opened_last()
         self._memo, self._note = memo, ""
         self._entry, self._recording, self._model, self._settings = memo
 
@@ -338,7 +340,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             speaker = ""
         return {
             "gallery": [[entry.name, entry.title] for entry in GALLERY],
-            "recent": [[f"recent-{number}", _called(source)] for number, source in enumerate(self._recent)],
+            "recent": [[f"recent-{number}", called(source)] for number, source in enumerate(self._recent)],
             "entry": "" if self._entry is None else self._entry.name,
             "title": shown.name or shown.title,
             "models": [[word, NAMES[word]] for word in dict.fromkeys((model_word(), "demo"))],
@@ -434,7 +436,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         session.model.stop()
         first = not session.steps and not session.edits.can_undo
         with session.inspect.held(), self.view.hold_sync(), session.edits.as_one():  # one message for all, and one edit
-            self._entry, self._recording = entry, recorded(entry.name)
+            self._entry, self._recording, self._edited = entry, recorded(entry.name), None
             self._settings = replace(
                 self._settings, prompt=entry.prompt, seed=entry.seed, grammar=True, chat=entry.chat
             )
@@ -475,9 +477,17 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         if offer is not None:
             self._take(offer)
 
+    def note_source(self) -> None:
+        """Have a source that was edited here among those that a person opened, in place of what it was before."""
+        source = self.session.document
+        given = (self._opened_on, *(entry.source.key for entry in GALLERY))
+        if keeps() and source.key not in given and source.text not in EXAMPLES.values() and source != self._edited:
+            note_opened(source, self._edited)
+            self._recent, self._edited = opened_last(), source
+
     def _take(self, source: Source) -> None:
         note_opened(source)
-        self._recent = opened_last()
+        self._recent, self._edited = opened_last(), source
         self._entry = self._recording = None
         self._settings, self._note = Settings(), OPENED
         self._memo = memo = Memo(None, None, self._model, self._settings)

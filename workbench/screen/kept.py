@@ -23,6 +23,7 @@ METADATA: Final = "maskscope"
 """The key of a state in the metadata of a notebook's output."""
 STATES: Final = 4  # of one source, by the explorer that they were made in
 SOURCES: Final = 40
+LATELY: Final = 24 * 3600  # seconds; what is older is offered where its source is opened again
 MAX_BYTES: Final = 4 * 2**20
 NOTEBOOK: Final = "JPY_SESSION_NAME"  # where Jupyter tells its kernels which notebook they belong to
 MAX_NOTEBOOK: Final = 64 * 2**20
@@ -33,15 +34,20 @@ SavedSession = dict[str, Any]
 
 
 class State(TypedDict):
-    """A state of `explorer` (any text that tells it from others), kept at `when`, in seconds since 1970."""
+    """A state of `explorer` (any text that tells it from others), kept at `when`, in seconds since 1970.
+
+    typed: the text in the text box, with what the grammar refuses of it.
+    """
 
     explorer: str
     session: SavedSession
     arrangement: Mapping[str, object]
+    typed: NotRequired[str]
     when: NotRequired[float]
 
 
-def _keeps() -> bool:
+def keeps() -> bool:
+    """Whether the user has anything kept."""
     return os.environ.get("MASKSCOPE_KEEP", "1") != "0"
 
 
@@ -65,9 +71,9 @@ def same_source(one: SavedSession, other: SavedSession) -> bool:
 
 def keep(state: State) -> None:
     """Keep a state; where nothing can be written, nothing is."""
-    if not _keeps():
+    if not keeps():
         return
-    others = (one for one in _read(state["session"]) if one.get("explorer") != state["explorer"])
+    others = (one for one in _read(_file(state["session"])) if one["explorer"] != state["explorer"])
     text = json.dumps([{**state, "when": time.time()}, *others][:STATES])
     if len(text) > MAX_BYTES:
         return
@@ -85,17 +91,30 @@ def keep(state: State) -> None:
 
 def kept(session: SavedSession, explorer: str) -> State | None:
     """The last state of this session's source that another explorer was in: of the user's file, else the notebook's."""
-    if not _keeps():
+    if not keeps():
         return None
-    for one in (*_read(session), *reversed(list(in_notebook()))):
-        if one.get("explorer") != explorer and one["session"]["steps"] and same_source(one["session"], session):
+    for one in (*_read(_file(session)), *reversed(list(in_notebook()))):
+        if one["explorer"] != explorer and one["session"]["steps"] and same_source(one["session"], session):
             return one
     return None
 
 
-def _read(session: SavedSession) -> list[State]:
+def kept_lately(vocabulary: str, explorer: str) -> State | None:
+    """The last state of any source over the vocabulary of that fingerprint, if it is of today."""
+    if not keeps():
+        return None
+    files = sorted(_folder().glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
+    for one in (state for file in files for state in _read(file)):
+        if time.time() - one.get("when", 0.0) > LATELY:
+            return None
+        if one["explorer"] != explorer and one["session"]["tokenizer"]["fingerprint"] == vocabulary:
+            return one
+    return None
+
+
+def _read(file: Path) -> list[State]:
     try:
-        found = json.loads(_file(session).read_text(encoding="utf-8"))
+        found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return []
     return [one for one in found if _is_state(one)] if isinstance(found, list) else []
@@ -103,7 +122,7 @@ def _read(session: SavedSession) -> list[State]:
 
 def _is_state(found: object) -> TypeGuard[State]:
     session = found.get("session") if isinstance(found, dict) else None
-    if not isinstance(session, dict) or session.get("format") != FORMAT:
+    if not isinstance(session, dict) or session.get("format") != FORMAT or "explorer" not in found:
         return False
     return isinstance(session.get("steps"), list) and {"grammar", "tokenizer", "place"} <= session.keys()
 

@@ -9,7 +9,9 @@ import json
 from pathlib import Path
 from typing import Final
 
+from visualizers.glyphs import clip
 from workbench.languages import LANGUAGES, Source
+from workbench.session.file import KeptError, source_of_json, source_to_json
 
 KEPT: Final = 5
 
@@ -24,24 +26,24 @@ def opened_last() -> tuple[Source, ...]:
     """The sources, the last one first; none where nothing was opened, or what was kept cannot be read."""
     try:
         found = json.loads(_file().read_text(encoding="utf-8"))
-        return tuple(
-            Source(one["language"], one["text"], one["options"], one["name"])
-            for one in found
-            if one["language"] in LANGUAGES
-        )
-    except (OSError, ValueError, KeyError, TypeError):
+        return tuple(source_of_json(one) for one in found if one["language"] in LANGUAGES)
+    except (OSError, ValueError, KeyError, TypeError, KeptError):
         return ()
 
 
-def note_opened(source: Source) -> None:
-    """Keep `source` as the last one.  Where nothing can be written, nothing is kept."""
-    others = [one for one in opened_last() if (one.language, one.text) != (source.language, source.text)]
-    kept = [source, *others][:KEPT]
-    value = [
-        {"language": one.language, "text": one.text, "options": dict(one.options), "name": one.name} for one in kept
-    ]
+def called(source: Source) -> str:
+    """A source in a list: its name, else its language and how it begins."""
+    return clip(f"{source.name or source.title}: {' '.join(source.text.split())}", 40)
+
+
+def note_opened(source: Source, instead_of: Source | None = None) -> None:
+    """Keep `source` as the last one, for `instead_of` where it was made from that.  Where nothing can be written,
+    nothing is kept."""
+    gone = [(one.language, one.text) for one in (source, instead_of) if one is not None]
+    others = [one for one in opened_last() if (one.language, one.text) not in gone]
     try:
+        text = json.dumps([source_to_json(one) for one in (source, *others)[:KEPT]])
         _file().parent.mkdir(parents=True, exist_ok=True)
-        _file().write_text(json.dumps(value), encoding="utf-8")
-    except (OSError, TypeError):  # a home that is read only; options that are no JSON
+        _file().write_text(text, encoding="utf-8")
+    except (OSError, KeptError):  # a home that is read only; options that are no JSON
         return

@@ -55,8 +55,8 @@ class Saved:
         return {
             "format": FORMAT,
             "version": VERSION,
-            "grammar": _document(self.source),
-            "draft": None if self.draft is None else _document(self.draft),
+            "grammar": source_to_json(self.source),
+            "draft": None if self.draft is None else source_to_json(self.draft),
             "tokenizer": {
                 "source": self.tokenizer.source,
                 "name": self.tokenizer.name,
@@ -70,7 +70,8 @@ class Saved:
         }
 
 
-def _document(source: Source) -> dict[str, Any]:
+def source_to_json(source: Source) -> dict[str, Any]:
+    """A source as JSON values; `KeptError` where its options are none."""
     options = dict(source.options)
     try:
         json.dumps(options)
@@ -102,7 +103,7 @@ def read_saved(
         raise KeptError(f"this is no session: it does not say format {FORMAT!r}")
     if data.get("version") != VERSION:
         raise KeptError(f"this session has version {data.get('version')!r}: known here is {VERSION}")
-    document = _source(_part(data, "grammar", Mapping))
+    document = source_of_json(_part(data, "grammar", Mapping))
     chosen = _options(data) if options is None else options
     steps = _part(data, "steps", list)
     if len(steps) > MAX_STEPS:
@@ -113,7 +114,7 @@ def read_saved(
         raise KeptError(f"this session has {len(examples)} examples: at most {MAX_EXAMPLES} are opened")
     return Saved(
         document,
-        None if data.get("draft") is None else _source(_part(data, "draft", Mapping)),
+        None if data.get("draft") is None else source_of_json(_part(data, "draft", Mapping)),
         _tokenizer(_part(data, "tokenizer", Mapping), tokenizer),
         chosen,
         tuple(_step(step, number) for number, step in enumerate(steps, start=1)),
@@ -147,7 +148,8 @@ def _read(path: Path) -> Any:
         raise KeptError(f"{path} is not JSON: {error}") from None
 
 
-def _source(kept: Mapping[str, object]) -> Source:
+def source_of_json(kept: Mapping[str, object]) -> Source:
+    """What `source_to_json` returned; `KeptError` for anything else."""
     language, text = _part(kept, "language", str), _part(kept, "text", str)
     try:
         options, name = dict(_part(kept, "options", Mapping)), _part({"name": "", **kept}, "name", str)
