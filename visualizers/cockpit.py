@@ -1,7 +1,7 @@
 """The model cockpit: token by token, what the model wanted, what the grammar left of it, and what that cost.
 
-`CockpitView` shows one `CockpitRun`, or several of one prompt side by side: strips of tokens coloured by the
-probability that the mask removed, and for one token the likeliest ones before and after the mask, those
+`CockpitView` shows one `CockpitRun`, or several of one prompt side by side: strips of tokens coloured by what
+the grammar did to the model, and for one token the likeliest ones before and after the mask, those
 refused with the reason.  Probabilities are from 0 to 1, entropies in bits, times in microseconds;
 `static` makes tables of the same.
 
@@ -225,9 +225,11 @@ def removed_share(mass: float) -> str:
     return ">99.9 %" if 0 < mass <= 0.0005 else f"{100 * (1 - mass):.1f} %"
 
 
-def push_kind(removed: float) -> str:
-    """The kind whose colour a removed share has: up to 10 % accepted, up to 95 % uncertain, above refused."""
-    return "accepted" if removed < 0.1 else "uncertain" if removed < 0.95 else "refused"
+def push_kind(step: CockpitStep) -> str:
+    """The kind whose colour tells what the grammar did to the model: it forced, overruled, pushed or agreed."""
+    if step.forced:
+        return "rejected"
+    return "refused" if _wish(step) else "uncertain" if step.mass < 0.9 else "accepted"
 
 
 def static(shot: CockpitShot) -> str:
@@ -244,7 +246,7 @@ def _static_strip(run: CockpitRun, first: CockpitRun) -> str:
     for number, step in enumerate(run.steps[:MAX_STATIC]):
         if parts is not None and number == parts:
             chips.append('<b title="here it parts from the first run" style="color:rgb(210,70,60)">≠</b>')
-        kind = "rejected" if step.forced or not run.constrained else push_kind(1 - step.mass)
+        kind = push_kind(step) if run.constrained else "rejected"
         told = f"p before the mask = {step.probability:.3g}, removed by the mask {removed_share(step.mass)}"
         chips.append(chip(_text(step), "refused" if step.refused else kind, told, struck=step.refused))
     left = len(run.steps) - MAX_STATIC

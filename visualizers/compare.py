@@ -100,8 +100,8 @@ class CompareView(LiveView[Data]):
     that was asked last; `other_text` a second grammar's text ("" for the same grammar).  `result` is the comparison's
     data, `status` says what happens:
     "idle", "busy", "done", "stale" (the place has changed since) or "error", with its message in `note`.
-    A click on a token sets `selection["token"]`.  The browser asks with `{type: "compare", engine, grammar}`,
-    and with `{type: "present"}` for the present grammar in the box.
+    A click on a token sets `selection["token"]`.  The browser asks with `{kind: "compare", engine, grammar}`,
+    and with `{kind: "present"}` for the present grammar in the box.
     """
 
     _module = "compare"

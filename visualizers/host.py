@@ -33,8 +33,8 @@ Traits = dict[str, Any]
 Buffers = Sequence[bytes | memoryview]
 Renew = Callable[[str, Mapping[str, object]], None]
 
-LINKED = ("index", "selected_token", "selection")
-"""Traits that all views of one host share: the step of a recorded run, the chosen token, and what else is chosen."""
+LINKED = ("index", "selection")
+"""Traits that all views of one host share: the step of a recorded run, and what is chosen."""
 
 SHARED: Final = "shared"
 SETTABLE: Final = ("asleep",)

@@ -2,7 +2,7 @@
 
 Every view takes its snapshot by `show(...)` and keeps all state in traits, so a view that is displayed later, twice
 or again after the notebook was closed shows the same.  What a person clicks is a trait too (`selected`,
-`selected_item`, `selected_token`) and can be read in the next cell.  `play(...)` loads a whole run, which the browser
+`selected_item`, `selection`) and can be read in the next cell.  `play(...)` loads a whole run, which the browser
 then steps through by `index` without a kernel; `to_html()` and `save()` write a page that needs nothing else.
 
 Read on: `visualizers/live_base.py` (what they share), `visualizers/live_tokens.py` (`TokenTable`, `MaskMap`),

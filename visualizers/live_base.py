@@ -121,7 +121,7 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
     def answers(self, kind: str, answer: Answer) -> None:
         """Answer requests of `kind` by `answer(request)`, a dict; an error it raises goes back as `error`.
 
-        A request names its view and a sequence number (`channel` in `frontend/src/common.js`); the reply repeats both.
+        A request names its view and a sequence number (`ask` in `frontend/src/common.js`); the reply repeats both.
         """
         self._answers[kind] = answer
 

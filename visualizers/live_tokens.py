@@ -42,7 +42,7 @@ RECORDED_ROWS: Final = 40
 class _TokenView(LiveView[TokenSets]):
     """A view that answers requests about the token sets shown last."""
 
-    selected_token = synced(t.Int(None, allow_none=True))
+    selection = synced(t.Dict())
 
     _index: TokenIndex | None = None
 
@@ -117,8 +117,8 @@ class TokenTable(_TokenView):
     """Every token of the vocabulary with what became of it: tabs by kind, search, and rows on demand.
 
     `tab`, `query`, `state` (one scannable state's id, or None for all) and `group` (one of `groups`, or "" for all) say
-    what is listed and can be set from Python; `selected_token` is the id that was clicked, or None.  The browser asks
-    for 40 rows at a time.
+    what is listed and can be set from Python; `selection["token"]` is the id that was clicked, or None.  The browser
+    asks for 40 rows at a time.
     """
 
     _module = "tokens"
@@ -239,7 +239,7 @@ class TokenTable(_TokenView):
 
 
 class MaskMap(_TokenView):
-    """The whole mask as a picture, one pixel a token id; `selected_token` is the id that was clicked, or None.
+    """The whole mask as a picture, one pixel a token id; `selection["token"]` is the id that was clicked, or None.
 
     `picture` is a `data:` URI, and `about` says how many tokens there are and are allowed, and how many stand in a row.
     """

@@ -88,7 +88,8 @@ class ScreenView(LiveView[Mapping[str, Any]]):
             f'<div style="font-size:12px">{legend}</div><div style="{mono}">{"".join(bars)}</div>'
         )
         body += table(["what may come, or was wanted", "probability", ""], options, align="lll", mono=(0, 1))
-        return card("Maskscope", said, f"{body}<div>{html_escape(here.get('end', ''))}</div>")
+        ends = (str(here.get(key) or "").replace("`", "") for key in ("died", "end"))
+        return card("Maskscope", said, body + "".join(f"<div>{html_escape(one)}</div>" for one in ends))
 
     def __repr__(self) -> str:
         return f"ScreenView({len(self.text.get('tokens', ()))} tokens)"

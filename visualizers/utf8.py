@@ -9,7 +9,7 @@ Read on: `visualizers/fold.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -77,13 +77,13 @@ def characters(rule: RuleAutomaton) -> Spelt:
             continue
         for first, last, target in edges:
             if target in depth:
-                for end, points in speller.after_lead(first, last, target).items():
+                for end, points, through in speller.after_lead(first, last, target):
                     if end == NOT_MADE:
                         begun.setdefault(state, []).extend(_possible(points, depth[target]))
-                        begun_in.setdefault(state, set()).update(speller.through(target)[end])
+                        begun_in.setdefault(state, set()).update(through)
                         continue
                     chars.setdefault((state, end), []).extend(points)
-                    within.setdefault((state, end), set()).update(speller.through(target)[end])
+                    within.setdefault((state, end), set()).update(through)
                 continue
             if first < 0x80:
                 chars.setdefault((state, target), []).append((first, min(last, 0x7F)))
@@ -164,48 +164,38 @@ def _inner(
 
 
 class _Speller:
-    """What inner states spell: for each state after the character, the values of the bytes still lacking."""
+    """What inner states spell, by the state after the character: values, and the inner states on the way."""
 
     def __init__(self, out: dict[int, list[tuple[int, int, int]]], depth: dict[int, int]) -> None:
         self._out = out
         self._depth = depth
-        self._values: dict[int, dict[int, Ranges]] = {}
-        self._through: dict[int, dict[int, set[int]]] = {}
+        self._spelt: dict[int, dict[int, tuple[Ranges, set[int]]]] = {}
 
-    def values(self, state: int) -> dict[int, Ranges]:
-        """By state after the character: the values of the lacking bytes, six bits each."""
+    def spelt(self, state: int) -> dict[int, tuple[Ranges, set[int]]]:
+        """The values of the bytes that are still lacking, six bits each; this state is on the way."""
         if not self._out[state]:
-            return {NOT_MADE: ((0, 64 ** self._depth[state] - 1),)}
-        if state not in self._values:
+            return {NOT_MADE: (((0, 64 ** self._depth[state] - 1),), {state})}
+        if state not in self._spelt:
             weight = 64 ** (self._depth[state] - 1)
-            found: dict[int, list[tuple[int, int]]] = {}
+            found: dict[int, tuple[list[tuple[int, int]], set[int]]] = {}
             for first, last, target in self._out[state]:
                 low, high = (first - 0x80) * weight, (last - 0x80) * weight
-                after = self.values(target) if weight > 1 else {target: ((0, 0),)}
-                for end, values in after.items():
-                    found.setdefault(end, []).extend(_repeated(low, high, weight, values))
-            self._values[state] = {end: merged(values) for end, values in found.items()}
-        return self._values[state]
+                after = self.spelt(target) if weight > 1 else {target: (((0, 0),), set())}
+                for end, (values, inner) in after.items():
+                    ranges, through = found.setdefault(end, ([], {state}))
+                    ranges.extend(_repeated(low, high, weight, values))
+                    through |= inner
+            self._spelt[state] = {end: (merged(ranges), through) for end, (ranges, through) in found.items()}
+        return self._spelt[state]
 
-    def through(self, state: int) -> dict[int, set[int]]:
-        """By state after the character: the inner states on the way, this one included."""
-        if not self._out[state]:
-            return {NOT_MADE: {state}}
-        if state not in self._through:
-            found: dict[int, set[int]] = {}
-            for _, _, target in self._out[state]:
-                after = self.through(target) if target in self._depth else {target: set()}
-                for end, states in after.items():
-                    found.setdefault(end, {state}).update(states)
-            self._through[state] = found
-        return self._through[state]
-
-    def after_lead(self, first: int, last: int, state: int) -> dict[int, list[tuple[int, int]]]:
-        """The code points that a lead byte of `first` to `last` begins, by the state after them."""
+    def after_lead(self, first: int, last: int, state: int) -> Iterator[tuple[int, list[tuple[int, int]], set[int]]]:
+        """The state after each character that a lead byte of `first` to `last` begins, the code points, and the inner
+        states on the way."""
         depth = self._depth[state]
         weight = 64**depth
         low, high = (first - _OFFSET[depth]) * weight, (last - _OFFSET[depth]) * weight
-        return {end: list(_repeated(low, high, weight, values)) for end, values in self.values(state).items()}
+        for end, (values, inner) in self.spelt(state).items():
+            yield end, list(_repeated(low, high, weight, values)), inner
 
 
 def _repeated(low: int, high: int, weight: int, values: Ranges) -> Iterable[tuple[int, int]]:

@@ -12,12 +12,12 @@ Read on: `visualizers/marks.py` (what is lit in a picture).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
 from kernels_core.inspect.snapshots import Automaton, RuleAutomaton
 
-Column: TypeAlias = Sequence[tuple[int, int]]
+Column: TypeAlias = Iterable[tuple[int, int]]
 """The items after a byte: (state, origin) pairs, where the origin is a position in bytes."""
 
 Pair: TypeAlias = tuple[int, int]
@@ -76,10 +76,8 @@ class Way:
                     reads = self._reads.setdefault(edge.source, [])
                     reads += [(first, last, edge.target) for first, last in edge.ranges]
 
-    def go(self, text: bytes, columns: Sequence[Column]) -> Travelled:
-        """Stand at the end of `text`, whose columns are `columns`: one more than it has bytes."""
-        if len(columns) != len(text) + 1:
-            raise ValueError(f"{len(columns)} columns for a text of {len(text)} bytes, which has {len(text) + 1}")
+    def go(self, text: bytes, column: Callable[[int], Column]) -> Travelled:
+        """Stand at the end of `text`, of which `column` gives that after so many bytes; those known are not asked."""
         # A column is kept where all bytes before it are the same.
         same = min(len(self._text), len(text))
         if self._text[:same] != text[:same]:
@@ -87,8 +85,8 @@ class Way:
         kept = min(len(self._columns), same + 1)
         if kept < len(self._columns):
             self._back_to(kept)
-        for position in range(len(self._columns), len(columns)):
-            self._take(text, position, columns[position])
+        for position in range(len(self._columns), len(text) + 1):
+            self._take(text, position, column(position))
         self._text = text
         return Travelled(frozenset(self._states), frozenset(self._pairs), self._waiting())
 
@@ -101,7 +99,7 @@ class Way:
         self._callers = {position: found for position, found in self._callers.items() if position < kept}
 
     def _take(self, text: bytes, position: int, column: Column) -> None:
-        here = frozenset((state, origin) for state, origin in column)
+        here = frozenset(column)
         pairs: set[Pair] = set()
         if position:
             byte = text[position - 1]

@@ -57,7 +57,7 @@ export default defineView("ablate", "ablate-view", ({ view, model }: any) => {
       prompts.value = now.prompts || "";
       prompts.hidden = !now.writer;
     }
-    run.disabled = Boolean(now.running) || Boolean(model.get("offline"));
+    run.disabled = Boolean(now.running) || view.offline();
     stop.disabled = stop.hidden = !now.running;
     put(head, now.head || "What is each mechanism worth on this grammar?");
     bar.hidden = !now.running;

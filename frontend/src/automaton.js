@@ -2,7 +2,7 @@
 // A picture that shows another part comes when it is drawn and is put so that what was looked at stays in place.
 // Read on: drawing.ts (the picture), visualizers/live_automaton.py (AutomatonView).
 import { boxes } from "./boxes.js";
-import { beside, button, channel, dotted, h, many, morph, defineView, put, soon, svg } from "./common.js";
+import { beside, button, dotted, h, many, morph, defineView, put, soon, svg } from "./common.js";
 import { draw as drawAll } from "./drawing";
 import { finder } from "./find.js";
 import { aim, fitting, inRoom } from "./following.js";
@@ -13,8 +13,6 @@ const MARKS = ["active", "waiting", "visited", "fresh"], KEPT = 48, TOLD = ".sta
 const CORNERS = [[true, true], [false, true], [true, false], [false, false]]; // [right, bottom]
 
 export default defineView("automaton", "automaton-view", ({ view, model }) => {
-  const python = channel(model, view);
-  const offline = () => Boolean(model.get("offline"));
   const focus = () => model.get("focus") || [];
   const status = h("span", { class: "ms-mono ms-cut", role: "status", "data-testid": "active-states" });
   const crumbs = h("span", { class: "ms-crumbs", "data-testid": "automaton-crumbs" });
@@ -262,7 +260,7 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
   function ask(id, handler) {
     const known = (model.get("known") || {})[id];
     if (known) handler(known);
-    else if (!offline()) python.ask({ type: "state", id }, (reply) => { if (!reply.error) handler(reply.state); });
+    else if (!view.offline()) view.ask({ type: "state", id }, (reply) => { if (!reply.error) handler(reply.state); });
   }
 
   function describe(state) {
@@ -302,7 +300,7 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
     tip.hidden = true;
     if (!node) return;
     if (data.stub) return tell(data.stub.startsWith("close") ? "click to fold again" : "click to open");
-    if (data.title) return tell(offline() ? "rule" : "click to look at this rule alone", data.said);
+    if (data.title) return tell(view.offline() ? "rule" : "click to look at this rule alone", data.said);
     if (node.matches(".edge")) {
       const ends = `${data.from} → ${data.to}`.replace(/s(\d+)/g, "state $1").replace(/out\d+/, ""), text = data.full || node.textContent;
       return text && tell(node.matches(".call") ? `call, ${ends}; click to go in` : ends, text);
@@ -329,8 +327,8 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
   function open(name) {
     const panel = panelOf(name), path = focus(), at = path.indexOf(name);
     if (panel) flash(panel);
-    if (panel && (offline() || !path.length)) view.commit("rule", name);
-    else if (!offline()) view.commit("focus", at < 0 ? [...path, name] : path.slice(0, at + 1));
+    if (panel && (view.offline() || !path.length)) view.commit("rule", name);
+    else if (!view.offline()) view.commit("focus", at < 0 ? [...path, name] : path.slice(0, at + 1));
   }
 
   function trail() {
@@ -341,7 +339,7 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
 
   function stub(name) {
     const opened = model.get("opened") || [], folds = name.startsWith("close") ? ["out", "in"].map((way) => way + name.slice(5)) : [name];
-    if (!offline()) view.commit("opened", [...opened.filter((one) => !folds.includes(one)), ...(folds.includes(name) ? [name] : [])]);
+    if (!view.offline()) view.commit("opened", [...opened.filter((one) => !folds.includes(one)), ...(folds.includes(name) ? [name] : [])]);
   }
 
   function activate(target) {
@@ -349,7 +347,7 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
     const title = target.closest("[data-title]"), state = target.closest(".state"), id = state ? Number(state.dataset.state) : null;
     if (stubbed) stub(stubbed.dataset.stub);
     else if (call) open(call.dataset.call);
-    else if (title) { if (!offline()) view.commit("focus", [title.dataset.title]); }
+    else if (title) { if (!view.offline()) view.commit("focus", [title.dataset.title]); }
     else if (id !== null || model.get("selected") != null) choose(id === model.get("selected") ? null : id, state?.closest(".panel").dataset.rule);
   }
 
@@ -432,14 +430,14 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
     return [...rules, ...labels].filter(({ text }) => has(text)).slice(0, 40);
   }
   finder({ view, search, hits, arrive, leave: () => stage.focus(), look: (query, reply) => {
-    if (offline()) reply(drawn(query));
-    else python.ask({ type: "search", query }, (answer) => reply(answer.hits || []));
+    if (view.offline()) reply(drawn(query));
+    else view.ask({ type: "search", query }, (answer) => reply(answer.hits || []));
   } });
 
   function controls() {
     around.value = model.get("whole") ? "all" : String(model.get("steps_around") || 2);
     press(bytes, model.get("mode") === "bytes");
-    around.disabled = bytes.disabled = offline();
+    around.disabled = bytes.disabled = view.offline();
   }
 
   view.sized(stage, () => {

@@ -3,7 +3,7 @@
 // Read on: visualizers/caches.py (what the traits hold).
 import { bytes, h, key, many, defineView, number, put, svg, table } from "./common.js";
 import { grid, logarithmic, timeline } from "./chart.js";
-import { micros } from "./run";
+import { MASKS, micros } from "./run";
 
 interface Visits { step: number[]; word: number[]; by: string[]; us: number[]; bytes: number[]; made: number[]; pool: number[]; state: number[]; times: number[];
   strategies: string[][]; token: string[]; other: boolean[]; place: string[]; held: [string, number[]][]; pooled: number[] }
@@ -11,7 +11,6 @@ type Way = [word: string, by: string, told: string, count: number, median: numbe
 interface Sharing { said: string; parts: string[]; more_parts: number; more_sets: number; grammars: string[]; pool: string;
   sets: [name: string, bytes: number, us: number | null, told: string, relations: string[], others: number][] }
 
-const WORDS = ["found", "put together", "made"];
 const LEFT = 66, COST = 84, HEAT = 12, HELD = 52, SLOWEST = 3;
 const SHORT: Record<string, string> = { made: "made", perfect: "found", partial: "filtered" };
 
@@ -26,7 +25,7 @@ export default defineView("caches", "cache-view", ({ view, model }: any) => {
   view.root.append(head, page);
   const visits = (): Visits | null => (model.get("visits")?.us?.length ? model.get("visits") : null);
   const mine = (v: Visits, step: number) => v.step.findLastIndex((at, k) => at === step && !v.other[k]);
-  const go = (step: number) => model.get("offline") && model.get("steps")?.length ? view.commit("index", step) : model.send({ kind: "goto", index: step });
+  const go = (step: number) => view.offline() && model.get("steps")?.length ? view.commit("index", step) : model.send({ kind: "goto", index: step });
   const swatch = (word: number) => key(`--mask-${word}`);
 
   // -- the picture -----------------------------------------------------------------------------------------------------
@@ -73,7 +72,7 @@ export default defineView("caches", "cache-view", ({ view, model }: any) => {
 
   function tell(v: Visits, k: number) {
     const parts = `${v.made[k] > 1 ? ` (${number(v.made[k])})` : ""}${v.made[k] && v.pool[k] ? `, ${number(v.pool[k])} from the cross-grammar cache` : ""}`;
-    detail.replaceChildren(h("div", {}, swatch(v.word[k]), h("b", {}, WORDS[v.word[k]]), v.by[k] ? ` by ${v.by[k]}${parts}` : "", ` in ${micros(v.us[k])}, after step ${number(v.step[k])}`,
+    detail.replaceChildren(h("div", {}, swatch(v.word[k]), h("b", {}, MASKS[v.word[k]]), v.by[k] ? ` by ${v.by[k]}${parts}` : "", ` in ${micros(v.us[k])}, after step ${number(v.step[k])}`,
       ...(v.other[k] ? [h("span", { class: "ms-muted" }, " of a text that an edit replaced")] : v.token[k] ? [" before ", h("code", { class: "ms-mono" }, v.token[k])] : []), ` · mask of ${bytes(v.bytes[k])}`),
     h("div", { class: "ms-muted", title: `parser state ${v.state[k]}` }, `this parser state was visited ${v.times[k] === 1 ? "once" : `${number(v.times[k])} times`}`,
       ...v.strategies[k].flatMap((name, n) => [n ? ", " : " · ", h("span", { class: "way", title: `${name}: ${(model.get("strategies") || {})[name] || ""}` }, name)]), v.place[k] ? ` · in ${v.place[k]}` : ""));
@@ -85,8 +84,8 @@ export default defineView("caches", "cache-view", ({ view, model }: any) => {
     const rows: Way[] = model.get("ways") || [], all = rows.reduce((sum, [, , , , , total]) => sum + total, 0);
     ways.replaceChildren(...(rows.length ? [table(["the mask was", "#masks", ["#median", "microseconds, half of the masks took less"], h("th", { class: "share", title: "of the time of all masks" }, "time")],
       rows.map(([word, by, told, count, median, total]) => {
-        const gauge = h("i", { class: `gauge mask-${WORDS.indexOf(word)}`, title: `${micros(total)} in all`, style: `width:${Math.max(2, (100 * total) / (all || 1))}%` });
-        return h("tr", { title: told, "data-testid": "way", "data-word": word, "data-by": by, "data-count": count }, h("td", {}, swatch(WORDS.indexOf(word)), word, by ? h("span", { class: "ms-muted" }, `, ${by}`) : ""), num(number(count)), num(micros(median)), h("td", { class: "share" }, gauge));
+        const gauge = h("i", { class: `gauge mask-${MASKS.indexOf(word as any)}`, title: `${micros(total)} in all`, style: `width:${Math.max(2, (100 * total) / (all || 1))}%` });
+        return h("tr", { title: told, "data-testid": "way", "data-word": word, "data-by": by, "data-count": count }, h("td", {}, swatch(MASKS.indexOf(word as any)), word, by ? h("span", { class: "ms-muted" }, `, ${by}`) : ""), num(number(count)), num(micros(median)), h("td", { class: "share" }, gauge));
       }))] : []));
   }
 

@@ -2,7 +2,7 @@
 // Read on: visualizers/cockpit.py (what the traits hold).
 import { code, h, key, many, measured, morph, defineView, number, svg, tab as tabOf, table } from "./common.js";
 import { grid, logarithmic, timeline } from "./chart.js";
-import { micros } from "./run";
+import { HOWS, TOLD, micros, percent } from "./run";
 
 const TABS = [["step", "This token"], ["run", "Mass, entropy"], ["time", "Time"]];
 const LEFT = 52;
@@ -11,7 +11,6 @@ const NOTED = [[FORCED, "", "the grammar left no choice"], [GIVEN, "given", "wri
   [REFUSED, "refused", "the grammar refuses it"]]; // [flag, class, what is told]
 const CLOCK_TINTS = ["--ms-rejected", "--ms-accent", "--mask-2", "--ms-accepted", "--ms-uncertain"];
 
-const percent = (share) => share == null ? "–" : share === 0 ? "0 %" : share < 0.001 ? "<0.1 %" : share < 1 && share >= 0.9995 ? ">99.9 %" : `${(100 * share).toFixed(1)} %`;
 // What the mask removed; never all of it where something was left, however little (1 − 1e-17 is 1).
 const removed = (mass) => mass > 0 && mass <= 0.0005 ? ">99.9 %" : percent(1 - mass);
 const bits = (value) => value == null ? "–" : `${value.toFixed(2)}`;
@@ -39,12 +38,9 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
   // The first token of the run that is not in the present text, and what lies beyond it.
   const parting = () => (model.get("about") || {}).apart ?? null;
   const beyond = (step) => parting() !== null && step >= parting() + ((model.get("about") || {}).cut ? 0 : 1);
-  const tint = (run, k) => {
-    if (run.flags[k] & REFUSED) return "--ms-bad";
-    if (!run.constrained || run.flags[k] & FORCED) return "--ms-rejected";
-    const removed = 1 - run.mass[k];
-    return removed < 0.1 ? "--ms-accepted" : removed < 0.95 ? "--ms-uncertain" : "--ms-bad";
-  };
+  // What the grammar did to the model, in the screen's words.
+  const how = (run, k) => !run.constrained || run.flags[k] & FORCED ? "forced" : run.flags[k] & WISH ? "overruled" : run.mass[k] < 0.9 ? "pushed" : "agreed";
+  const tint = (run, k) => run.flags[k] & REFUSED ? "--ms-bad" : `--${how(run, k)}`;
 
   let chips = []; // of the first run
   function token(run, k, present) {
@@ -121,8 +117,7 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
       return [...titled("probability that the mask removed", 18, [[0, "0 %"], ...(tall > 50 ? [[0.5, "50 %"]] : []), [1, "100 %"]], y),
         ...run.mass.map((mass, k) => svg("rect", { x: x(k), width: wide, y: y(1 - mass), height: Math.max(0.5, y(0) - y(1 - mass)), style: `fill:var(${tint(run, k)})` })),
         ...titled("entropy, bits", low, [[0, "0"], [most, most.toFixed(1)]], z), line(run.entropy, x, gap, z, "--ms-rejected"), line(run.masked, x, gap, z, "--ms-accepted")];
-    }, [h("span", { class: "ms-muted" }, "removed"), key("--ms-accepted", "< 10 %"), key("--ms-uncertain", "< 95 %"), key("--ms-bad", "more"), key("--ms-rejected", "no choice left", "the mask allows one token"),
-      h("span", { class: "ms-muted" }, "entropy"), key("--ms-rejected", "before the mask"), key("--ms-accepted", "after it")], "mass-chart");
+    }, [...HOWS.map((name) => key(`--${name}`, name, TOLD[name])), h("span", { class: "ms-muted" }, "entropy"), key("--ms-rejected", "before the mask"), key("--ms-accepted", "after it")], "mass-chart");
   }
 
   function timePage() {
@@ -174,7 +169,7 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
     summary.textContent = run ? `${many(run.from + run.text.length, "token")}` + (run.constrained ? ` · ${number(wishes)} overruled • · ${number(forced)} forced` : " · without a grammar") : "";
     summary.title = run && run.constrained ? `at ${number(wishes)} tokens the model's favourite was refused (•), at ${number(forced)} the grammar left no choice` : "";
     stop.hidden = !about.running;
-    foot.hidden = !about.again || model.get("offline");
+    foot.hidden = !about.again || view.offline();
     beside.disabled = under.disabled = Boolean(about.running);
     beside.textContent = run && !run.constrained ? "under the grammar, too" : "without the grammar, too";
     apart.hidden = parting() === null;

@@ -153,8 +153,10 @@ export const defineView = (name, testid, build) => ({
 });
 
 // The view's root element and its bookkeeping.
+let views = 0;
 function mount({ model, el }, name, testid) {
-  const undo = [];
+  const undo = [], me = `${Date.now().toString(36)}-${views++}`, waiting = new Map();
+  let sequence = 0;
   const root = h("div", { class: `ms-view ms-${name}`, "data-testid": testid });
   const view = {
     root,
@@ -174,6 +176,16 @@ function mount({ model, el }, name, testid) {
     },
     // Changes some keys of what all views have chosen.
     select: (part) => view.commit("selection", { ...model.get("selection"), ...part }),
+    // The token that is chosen, or null; what is chosen again is let go of.
+    token: () => model.get("selection")?.token ?? null,
+    pick: (id) => view.select({ token: id === view.token() ? null : id }),
+    offline: () => Boolean(model.get("offline")), // whether there is no Python to ask
+    // Asks Python; `handler` gets the reply to this view and this question, unless they were all forgotten meanwhile.
+    ask(content, handler) {
+      waiting.set(++sequence, handler);
+      model.send({ ...content, view: me, seq: sequence });
+    },
+    forget: () => waiting.clear(),
     // Calls `draw` now, and once for all traits that change in one task; gives what asks for it.
     draws(traits, draw) {
       const redraw = soon(draw);
@@ -198,6 +210,12 @@ function mount({ model, el }, name, testid) {
   // What is typed into a field is nobody else's, neither the screen's nor the notebook's.
   root.addEventListener("keydown", (event) => { if (!moded(event) && event.key !== "Escape" && event.target.matches(FIELD)) event.stopPropagation(); });
   el.replaceChildren(root);
+  view.on("msg:custom", (message) => {
+    if (message.view !== me) return;
+    const handler = waiting.get(message.seq);
+    waiting.delete(message.seq);
+    handler?.(message);
+  });
   // A recorded run: `steps[index]` holds the traits of that step, so stepping needs no kernel.
   const step = () => { for (const [trait, value] of Object.entries((model.get("steps") || [])[model.get("index")] || {})) model.set(trait, value); };
   for (const trait of ["index", "steps"]) view.on(`change:${trait}`, step);
@@ -239,27 +257,7 @@ export function soon(handler) {
   };
 }
 
-// Requests to Python carry a sequence number and the view's own name; replies to others and stale replies are dropped.
-let views = 0;
-export function channel(model, view) {
-  const name = `${Date.now().toString(36)}-${views++}`, waiting = new Map();
-  let sequence = 0;
-  view.on("msg:custom", (message) => {
-    if (message.view !== name) return;
-    const handler = waiting.get(message.seq);
-    waiting.delete(message.seq);
-    handler?.(message);
-  });
-  return {
-    ask(content, handler) {
-      waiting.set(++sequence, handler);
-      model.send({ ...content, view: name, seq: sequence });
-    },
-    forget: () => waiting.clear(),
-  };
-}
-
-export const LINKED = ["index", "selected_token", "selection"]; // traits that all views of a host share
+export const LINKED = ["index", "selection"]; // traits that all views of a host share
 
 // Handlers by events.
 export function emitter() {

@@ -11,7 +11,6 @@ const num = (text) => td(text, { class: "ms-num" });
 const time = (value, unit) => num(value == null ? "" : `${Number(value.toPrecision(3)).toLocaleString("en-US")} ${unit}`);
 
 export default defineView("compare", "compare-view", ({ view, model }) => {
-  const offline = () => Boolean(model.get("offline"));
   const engine = h("select", { "aria-label": "compare with", "data-testid": "compare-engine" });
   const ask = button("Compare here", "compare the masks at this place (Ctrl+Enter)", "compare-ask", request);
   const status = h("span", { class: "ms-muted", role: "status", "data-testid": "compare-status" });
@@ -19,7 +18,7 @@ export default defineView("compare", "compare-view", ({ view, model }) => {
     "aria-label": "another grammar", "data-testid": "compare-grammar", onkeydown: (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); event.stopPropagation(); request(); } } });
   const present = button("put the present one here", "put the present grammar into the box, to change it there", "compare-present", () => {
     view.commit("other_text", other.value);   // what was written since, so that the answer is another text
-    model.send({ type: "present" });
+    model.send({ kind: "present" });
   });
   const more = h("details", { class: "other", "data-testid": "compare-other" }, h("summary", {}, "another grammar"), present, other);
   const body = h("div", { class: "ms-scroll body", tabindex: "0", "data-testid": "compare-result" });
@@ -27,11 +26,11 @@ export default defineView("compare", "compare-view", ({ view, model }) => {
     h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Compare"), h("label", { class: "ms-group" }, "with ", engine), ask, status), more, body);
 
   function request() {
-    if (offline()) return;
+    if (view.offline()) return;
     model.set("chosen", engine.value);
     model.set("other_text", other.value);
     model.save_changes();
-    model.send({ type: "compare", engine: engine.value, grammar: other.value });
+    model.send({ kind: "compare", engine: engine.value, grammar: other.value });
   }
 
   function sides(result) {
@@ -66,9 +65,9 @@ export default defineView("compare", "compare-view", ({ view, model }) => {
   let shown = ""; // the status that was drawn last
   function draw() {
     const state = model.get("status"), note = model.get("note"), result = model.get("result") || {}, picture = model.get("picture");
-    put(status, offline() ? "" : SAID[state] ?? "");
-    ask.disabled = state === "busy" || offline();
-    engine.disabled = other.disabled = present.disabled = offline();
+    put(status, view.offline() ? "" : SAID[state] ?? "");
+    ask.disabled = state === "busy" || view.offline();
+    engine.disabled = other.disabled = present.disabled = view.offline();
     if (state === "done" && shown !== "done" && shown !== "stale") { more.open = false; body.scrollTop = 0; }   // the answer, not the question, is looked at now
     shown = state;
     body.classList.toggle("stale", state === "stale");

@@ -5,7 +5,7 @@ import { button, h, keep, morph, defineView, put } from "./common.js";
 type Row = [text: string, must: boolean, ok: boolean, taken: number, told: string];
 
 export default defineView("examples", "examples-view", ({ view, model }: any) => {
-  const rows = (): Row[] => model.get("rows") || [], offline = () => Boolean(model.get("offline"));
+  const rows = (): Row[] => model.get("rows") || [];
   const head = h("div", { class: "ms-head", role: "status", "data-testid": "examples-head" });
   const list = h("div", { class: "list", "data-testid": "examples" });
   const input = h("textarea", { rows: 1, spellcheck: "false", "aria-label": "another text", "data-testid": "example-text", placeholder: "another text; Enter adds it" });
@@ -26,7 +26,7 @@ export default defineView("examples", "examples-view", ({ view, model }: any) =>
     const all = rows(), good = all.filter(([, , ok]) => ok).length;
     put(head, !all.length ? "Which texts must be taken, and which must not?" : `${good} of ${all.length} as they must be${model.get("draft") ? "; by the last source that compiled" : ""}`);
     morph(list, all.map(line));
-    for (const one of view.root.querySelectorAll("button, textarea") as any) if (one.dataset.testid !== "save-test") one.disabled = offline();
+    for (const one of view.root.querySelectorAll("button, textarea") as any) if (one.dataset.testid !== "save-test") one.disabled = view.offline();
   }
   view.draws(["rows", "draft", "offline"], draw);
 });

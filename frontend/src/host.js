@@ -146,8 +146,9 @@ function hub(model, parts) {
     },
     // Lets go of the token that is chosen; false where none is.
     release() {
-      if (get(`${SHARED}__selected_token`) == null) return false;
-      self.set(`${SHARED}__selected_token`, null);
+      const chosen = get(`${SHARED}__selection`);
+      if (chosen?.token == null) return false;
+      self.set(`${SHARED}__selection`, { ...chosen, token: null });
       self.save();
       return true;
     },

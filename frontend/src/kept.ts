@@ -11,7 +11,7 @@ export default defineView("kept", "kept", ({ view, model }: any) => {
   const send = (kind: string) => () => model.send({ kind });
   view.draws(["offer", "offline"], () => {
     const { text, examples, source, when } = model.get("offer") || {};
-    view.root.hidden = !text || model.get("offline");
+    view.root.hidden = !text || view.offline();
     view.root.replaceChildren(
       h("span", {}, `You were here ${when ? ago(when) : "before"}${source ? `, with ${source},` : ""}: `), h("code", { class: "ms-mono" }, text || ""),
       examples ? h("span", {}, ` and ${many(examples, "example")}`) : "",

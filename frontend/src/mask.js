@@ -1,11 +1,10 @@
 // The mask, one pixel a token id: a picture that Python makes (visualizers/png.py), in rows of `columns` ids.
 // Read on: visualizers/live_tokens.py (MaskMap).
-import { channel, h, key, defineView, number, put } from "./common.js";
+import { h, key, defineView, number, put } from "./common.js";
 
 const LABELS = { accepted: "allowed", uncertain: "uncertain, taken", refused: "uncertain, refused", rejected: "rejected" };
 
 export default defineView("mask", "mask-map", ({ view, model }) => {
-  const python = channel(model, view);
   const legend = h("span", { class: "ms-group" }, ...Object.entries(LABELS).map(([kind, label]) => key(`--${kind}`, label)));
   const count = h("span", { class: "ms-mono", "data-testid": "mask-count" });
   const picture = h("img", { tabindex: "0", "data-testid": "mask-picture" });
@@ -20,7 +19,7 @@ export default defineView("mask", "mask-map", ({ view, model }) => {
     if (picture.src !== model.get("picture")) picture.src = model.get("picture");
     put(count, `${number(allowed)} of ${number(size)} allowed`);
     picture.alt = `token mask, ${count.textContent}`;
-    tell(model.get("selected_token"));
+    tell(view.token());
   }
 
   let shown = null, delay = 0;
@@ -29,10 +28,10 @@ export default defineView("mask", "mask-map", ({ view, model }) => {
     const known = id != null && id >= 0 && id < about().size;
     shown = known ? id : null;
     put(note, known ? `${id}` : "point at a pixel; click selects its token");
-    if (!known || model.get("offline")) return;
+    if (!known || view.offline()) return;
     delay = setTimeout(() => {
-      python.forget();
-      python.ask({ type: "token", id }, ({ row }) => {
+      view.forget();
+      view.ask({ type: "token", id }, ({ row }) => {
         if (shown === id && row) put(note, `${id} · ${LABELS[row.kind === "uncertain" && !row.allowed ? "refused" : row.allowed && row.kind !== "uncertain" ? "accepted" : row.kind]} · ${row.glyph || "∅"}`);
       });
     }, 40);
@@ -43,22 +42,20 @@ export default defineView("mask", "mask-map", ({ view, model }) => {
     const [x, y] = [(event.clientX - box.left) / box.width * picture.naturalWidth, (event.clientY - box.top) / box.height * picture.naturalHeight];
     return Math.floor(y) * about().columns + Math.floor(x);
   };
-  const select = (id) => {
-    if (id >= 0 && id < about().size) view.commit("selected_token", id === model.get("selected_token") ? null : id);
-  };
+  const select = (id) => { if (id >= 0 && id < about().size) view.pick(id); };
   view.listen(picture, "pointermove", (event) => tell(under(event)));
-  view.listen(picture, "pointerleave", () => tell(model.get("selected_token")));
+  view.listen(picture, "pointerleave", () => tell(view.token()));
   view.listen(picture, "click", (event) => select(under(event)));
   // Up and down walk the vocabulary; left and right are left to the page, where they step.
   view.keys(picture, () => {
-    const { size, columns } = about(), chosen = model.get("selected_token");
+    const { size, columns } = about(), chosen = view.token();
     const walk = (by) => () => {
       const id = Math.min(size - 1, Math.max(0, (chosen ?? -by) + by));
       if (id !== chosen) select(id);
     };
     return { ArrowDown: walk(1), ArrowUp: walk(-1), PageDown: walk(columns), PageUp: walk(-columns) };
   });
-  view.on("change:selected_token", () => tell(model.get("selected_token")));
+  view.on("change:selection", () => tell(view.token()));
   view.defer(() => clearTimeout(delay));
   view.draws(["picture", "about"], draw);
 });

@@ -1,7 +1,7 @@
 // What may come next, by meaning: groups of chips that type themselves, the members of the object that is being written,
 // and the refused and uncertain tokens by reason.
-// The tokens behind a chip or a row are asked of Python.  Read on: visualizers/next.py, workbench/panels/next.py.
-import { channel, code, h, link, many, measured, morph, defineView, number, press, tab as tabOf, table } from "./common.js";
+// The tokens behind a chip or a row are asked of Python.  Read on: workbench/panels/next.py.
+import { code, h, link, many, measured, morph, defineView, number, press, tab as tabOf, table } from "./common.js";
 
 const TABS = [["next", "may come next"], ["members", "object"], ["refused", "refused", "tokens that the mask does not let through, by what refuses them"],
   ["uncertain", "uncertain", "tokens that run over the end of a rule, by what is left for its callers"]];
@@ -26,8 +26,6 @@ const line = (name, chips, props = {}, ...behind) => h("div", { class: "line", .
 const breakable = (text) => String(text).split(/(?<=[/.,:;_-])/).flatMap((part) => [part, h("wbr")]).slice(0, -1);
 
 export default defineView("next", "next-view", ({ view, model }) => {
-  const python = channel(model, view);
-  const offline = () => Boolean(model.get("offline"));
   const tabs = h("div", { class: "ms-tabs", role: "tablist", "aria-label": "what to list" });
   const about = h("span", { class: "ms-muted", "data-testid": "next-about" });
   const body = h("div", { class: "ms-scroll", "data-testid": "next-body" });
@@ -60,13 +58,13 @@ export default defineView("next", "next-view", ({ view, model }) => {
   // The shortest way to the end of the text: looked for when asked, and from then on at each place.
   let endAsked = false, endAt = null, endFound = null;
   function toTheEnd(state) {
-    if (!state.allowed || !state.groups || offline()) return null;   // nothing follows a text that has ended
+    if (!state.allowed || !state.groups || view.offline()) return null;   // nothing follows a text that has ended
     const said = (...parts) => line("shortest end", parts, { "data-testid": "next-end" });
     if (!endAsked) return said(h("button", { type: "button", "data-testid": "next-end-ask", title: "the fewest bytes after which the text may end", onclick: () => { endAsked = true; draw(); } }, "show it"));
     if (endAt !== state.position) {
       endAt = state.position;
       endFound = null;
-      python.ask({ type: "end" }, (reply) => { endFound = reply; draw(); });
+      view.ask({ type: "end" }, (reply) => { endFound = reply; draw(); });
     }
     if (!endFound) return said(muted("looking …"));
     const { end, bytes, note } = endFound;
@@ -76,10 +74,10 @@ export default defineView("next", "next-view", ({ view, model }) => {
   }
 
   function groups(state) {
-    const listed = state.groups || [], searching = !state.complete && state.groups && state.seconds < REST && !offline();
+    const listed = state.groups || [], searching = !state.complete && state.groups && state.seconds < REST && !view.offline();
     if (searching && asked !== state) {
       asked = state;
-      python.ask({ type: "more" }, () => {});
+      view.ask({ type: "more" }, () => {});
     }
     return [
       state.note && h("div", { class: "ms-empty" }, state.note),
@@ -102,7 +100,7 @@ export default defineView("next", "next-view", ({ view, model }) => {
   function typed(one, group, k) {
     const place = `${group}/${k}`;
     return h("button", { type: "button", class: `chip ${one.kind}${one.types ? "" : " content"}`, tabindex: "-1", "data-at": place, "data-testid": "next-chip", "aria-expanded": String(open === place),
-      disabled: offline(), // nobody types it, and nobody lists its tokens
+      disabled: view.offline(), // nobody types it, and nobody lists its tokens
       title: one.kind === "forced" ? "" : `${one.types ? "type it" : "show its tokens"} · ${many(one.tokens, "token")} may begin it · shift+Enter lists them`,
       onclick: (event) => (event.shiftKey || !one.types ? expand(place) : take(group, k)) },
     h("span", { class: "lead" }, one.lead), h("span", { class: "what" }, one.label), h("span", { class: "then" }, one.then));
@@ -127,7 +125,7 @@ export default defineView("next", "next-view", ({ view, model }) => {
     : h("div", { class: "ms-empty" }, (model.get("objects") || []).length ? "looking …" : "No object of a schema is being written here.");
 
   function take(group, k) {
-    if (!offline()) model.send({ kind: "take", group, chip: k, position: (model.get("outlook") || {}).position });
+    if (!view.offline()) model.send({ kind: "take", group, chip: k, position: (model.get("outlook") || {}).position });
   }
 
   function expand(place) {
@@ -141,23 +139,23 @@ export default defineView("next", "next-view", ({ view, model }) => {
   // The tokens behind something, asked of Python; each selects itself.
   function tokens(question, title) {
     const place = open;
-    if (!found && !offline()) {
+    if (!found && !view.offline()) {
       found = {};
-      python.ask(question, (reply) => { if (open === place) { found = reply; draw(); } });
+      view.ask(question, (reply) => { if (open === place) { found = reply; draw(); } });
     }
     const { error, tokens: list, more } = found || {};
-    return h("div", { class: "tokens", "data-testid": "next-tokens" }, muted(`${title}: `), offline() && "they are listed where Python runs", error && h("span", { class: "warn" }, error),
+    return h("div", { class: "tokens", "data-testid": "next-tokens" }, muted(`${title}: `), view.offline() && "they are listed where Python runs", error && h("span", { class: "warn" }, error),
       (list || []).map((token) => h("button", { type: "button", class: "token", "data-token": token.id, title: `token ${token.id}`, onclick: () => view.select({ token: token.id }) }, token.glyph || "∅")),
       more ? muted(` and ${number(more)} more`) : null, list && !list.length && "none of the vocabulary");
   }
 
   function refusals(state) {
     const { size, allowed } = model.get("outlook") || {};
-    if (!state.rows) return h("div", { class: "ms-empty" }, !offline() ? "looking …"
+    if (!state.rows) return h("div", { class: "ms-empty" }, !view.offline() ? "looking …"
       : `${size == null ? "" : `${number(size - allowed)} of ${many(size, "token")} refused; `}what refuses them is told where Python runs`);
-    if (!state.reasoned && asked !== state && !offline()) {
+    if (!state.reasoned && asked !== state && !view.offline()) {
       asked = state;
-      python.ask({ type: "reasons" }, () => {});
+      view.ask({ type: "reasons" }, () => {});
     }
     return [opened(["#tokens", "after reading", "this cannot come", "expected", "reason"], state.rows, (row) => [
       h("td", { class: "ms-num" }, h("i", { class: "bar", style: `width:${(100 * Math.sqrt(row.count / state.total)).toFixed(1)}%` }), number(row.count)),
@@ -175,7 +173,7 @@ export default defineView("next", "next-view", ({ view, model }) => {
   }
 
   function callers(state) {
-    if (!state.rows) return h("div", { class: "ms-empty" }, offline() ? "they are listed where Python runs" : "looking …");
+    if (!state.rows) return h("div", { class: "ms-empty" }, view.offline() ? "they are listed where Python runs" : "looking …");
     const decided = ([name, verb], k) => [k ? ", " : null, h("span", { class: "ms-mono" }, name), " ",
       h("span", { class: verb === "refuses" ? "no" : "yes", title: verb === "takes some" ? "it takes the rests of some of these tokens" : null }, verb)];
     return [h("div", { class: "ms-empty" }, state.total
@@ -216,6 +214,6 @@ export default defineView("next", "next-view", ({ view, model }) => {
     ...(event.shiftKey ? {} : { ArrowRight: walk((here) => here + 1), ArrowLeft: walk((here) => here - 1), ArrowDown: walk(beside(true)), ArrowUp: walk(beside(false)), Home: walk(() => 0), End: walk((_, chips) => chips.length) }),
   }));
 
-  view.on("change:outlook", () => { open = found = endAt = null; python.forget(); });
+  view.on("change:outlook", () => { open = found = endAt = null; view.forget(); });
   view.draws(["outlook", "objects", "members", "refused", "uncertain", "tab", "offline"], draw);
 });

@@ -6,6 +6,13 @@ export type Part = [name: string, hue: string, count: number];
 export interface Text { tokens: Token[]; parts: Part[]; refused: string }
 
 export const HOWS = ["agreed", "pushed", "overruled", "forced"] as const;
+// What the grammar did to the model where a token was taken.
+export const TOLD: Record<string, string> = {
+  agreed: "the model gave nearly all of its probability to what the grammar allows",
+  pushed: "the grammar took more than a tenth of the model's probability away, and left its favourite",
+  overruled: "the model's favourite was refused",
+  forced: "the grammar left one choice",
+};
 export const MASKS = ["found", "put together", "made"] as const;
 
 // The number of the token that holds the character at `offset`; behind the last one, their count.
@@ -38,7 +45,8 @@ export function costs(tokens: Token[]): { us: number; counts: number[] } {
 // Where a place lies on a track, in percent of it: on one of parts, which end where the grammar refuses, by their count.
 export const counted = (parts: Part[]): number => Math.max(1, parts.reduce((all, [, , length]) => all + length, 0));
 
-export const percent = (share: number): string => (share >= 0.9995 ? "100 %" : share >= 0.1 ? `${Math.round(100 * share)} %` : share >= 0.001 ? `${(100 * share).toFixed(1)} %` : "<0.1 %");
+// Never all or nothing where that is not so.
+export const percent = (share: number | null): string => share == null ? "–" : share === 0 || share === 1 ? `${100 * share} %` : share < 0.001 ? "<0.1 %" : share >= 0.9995 ? ">99.9 %" : `${(100 * share).toFixed(1)} %`;
 export const micros = (us: number): string => (us >= 1000 ? `${(us / 1000).toFixed(1)} ms` : us >= 10 ? `${Math.round(us)} µs` : us > 0 && us < 0.05 ? "<0.1 µs" : `${us.toFixed(1)} µs`);
 
 // A run as a picture in a file: the text in lines, coloured, with the cost of each token below it.

@@ -5,7 +5,7 @@
 //   here  { place, where, next: [row], wanted: [row], end, more, died, note }, a row { shown, text, before, after, taken, why, keyword }
 //   bar   what can be chosen and what was; `offer` is what a click makes of a paste that failed; `outcome` { kind, told, goes_on } is how the run ended; `plays` counts the recordings that were opened
 // Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "run" | "step" | "branch" | "continue",
-// prompt, seed, temperature, grammar, limit, chat}, {kind: "choose", model | tokenizer | chat | tool_choice}, {kind: "tell", prompt}, {kind: "reads", prompt, chat},
+// prompt, seed, temperature, grammar, limit, chat}, {kind: "choose", model | tokenizer | chat | tool_choice}, {kind: "tell", prompt}, {kind: "reads", prompt, chat}, {kind: "models"},
 // {kind: "share" | "copy" | "offer"}, and the desk's own: goto, move, prefix, text, stop.
 // Python to browser: {save: name, text}, a file to keep; {copy: text, said}, for the clipboard; {reads: text}, the prompt as the model reads it.
 //
@@ -13,7 +13,7 @@
 // and Ctrl+Z takes back the last edit, whoever made it.
 // Read on: run.ts, stage.ts, workbench/panels/screen.py.
 import { FIELD, button, clip, code, h, keep, key, measured, morph, defineView, number, offer, put, soon } from "./common.js";
-import { HOWS, MASKS, costs, counted, figure, height, micros, pause, percent, placeAt, tokenAt, type Text, type Token } from "./run";
+import { HOWS, MASKS, TOLD, costs, counted, figure, height, micros, pause, percent, placeAt, tokenAt, type Text, type Token } from "./run";
 
 interface Row { shown: string; text: string; before: number | null; after: number | null; taken: boolean; why: string; keyword: string }
 interface Here { place: number; where: string; next: Row[]; wanted: Row[]; end: string; more: string; died: string; note?: string }
@@ -22,13 +22,6 @@ const LINE = 29; // pixels: screen.css
 
 const SIGNS: Record<string, string> = { " ": "␣", "\n": "↵", "\t": "→" };
 const COME_BY = ["this parser state was met before: its mask is looked up", "a new parser state: its mask is put together from token sets that are known", "a new parser state: the vocabulary, or part of it, is walked"];
-const TOLD: Record<string, string> = {
-  agreed: "the model gave nearly all of its probability to what the grammar allows",
-  pushed: "the grammar took more than a tenth of the model's probability away, and left its favourite",
-  overruled: "the model's favourite was refused",
-  forced: "the grammar left one choice",
-};
-
 const ABOUT = [
   ["Run", "A model answers the prompt. At each token the grammar takes away what would leave it."],
   ["agreed", `Green: ${TOLD.agreed}.`],
@@ -47,7 +40,6 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const text = (): Text => ({ tokens: [], parts: [], refused: "", ...model.get("text") });
   const here = (): Here => ({ place: 0, where: "", next: [], wanted: [], end: "", more: "", died: "", ...model.get("here") });
   const bar = () => model.get("bar") || {};
-  const offline = () => Boolean(model.get("offline"));
   const send = (content: any) => { hold(); show(""); model.send(content); };
   const goto = (place: number) => model.send({ kind: "goto", index: Math.max(0, Math.min(text().tokens.length, place)) });
 
@@ -57,6 +49,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const gallery = choice("gallery", "gallery", (name) => { if (name) { settled.clear(); send({ kind: "open", name }); } });
   const tokenizer = choice("tokenizer", "tokenizer", (name) => send({ kind: "choose", tokenizer: name }));
   const speaker = choice("model", "model", (name) => send({ kind: "choose", model: name }));
+  speaker.onpointerenter = speaker.onfocus = () => { if (!view.offline()) model.send({ kind: "models" }); }; // one may have been fetched meanwhile
   const paste = button("paste / open", "paste a schema, tools, a grammar or a regular expression", "paste", () => { sheet.hidden = !sheet.hidden; area.value = ""; if (!sheet.hidden) area.focus(); });
   const share = button("share", "keep this as a page that needs no Python", "share", () => send({ kind: "share" }));
   const picture = button("figure", "keep the text as a picture (SVG)", "figure", () => show(keep("maskscope.svg", figure(text()), "image/svg+xml")));
@@ -221,11 +214,11 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     const share = (value: number) => h("span", { class: "ms-share" }, percent(value));
     const gauge = ({ before, after }: Row) => before == null ? [] : [share(before), ...(after == null ? [] : [h("span", { class: "ms-muted" }, "→"), share(after),
       h("i", { class: "ms-gauge" }, h("i", { style: `width:${100 * after}%` }))])];
-    morph(next, ...rows.map((row) => h("button", { type: "button", class: `ms-may${row.taken ? " taken" : ""}`, disabled: offline() || !row.text,
+    morph(next, ...rows.map((row) => h("button", { type: "button", class: `ms-may${row.taken ? " taken" : ""}`, disabled: view.offline() || !row.text,
       title: row.taken ? "the model took it" : "write this", onclick: () => send({ kind: "text", text: row.text }) }, h("code", {}, row.shown), gauge(row))),
       (more || !rows.length) && h("span", { class: "ms-muted" }, more || "nothing: the text has ended"));
     next.classList.toggle("ms-chips", rows[0]?.before == null);
-    branch.disabled = offline();
+    branch.disabled = view.offline();
     wanted.replaceChildren(...refused.map((row, k) => h("div", { class: "ms-wanted" }, h("code", {}, row.shown), share(row.before ?? 0), h("span", { class: "ms-cross" }, "✗"),
       h("span", { class: "ms-keyword" }, code(row.keyword || row.why)), ...(k ? [] : [why, branch]))), ...(refused.length ? [] : [h("span", { class: "ms-muted" }, here().note || told_(tokens, at))]));
     const [first] = refused;
@@ -263,8 +256,8 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
       settle(node, String(value ?? ""));
     if (document.activeElement !== constrained) constrained.checked = now.grammar !== false;
     const running = Boolean(now.running || now.busy);
-    for (const node of [run, step, paste, share, gallery, tokenizer, speaker, reads, tools]) node.disabled = offline() || running;
-    stop.disabled = offline() || !now.running;
+    for (const node of [run, step, paste, share, gallery, tokenizer, speaker, reads, tools]) node.disabled = view.offline() || running;
+    stop.disabled = view.offline() || !now.running;
     said.title = now.speaker || "";
     put(said, now.busy ? `${now.busy} …` : now.speaker || "");
     said.classList.toggle("ms-waits", Boolean(now.busy));
@@ -277,14 +270,14 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     ended.title = end?.told || "";
     tell_.hidden = !now.untold;
     put(tell_, `tell it the ${now.untold || "schema"}`);
-    tell_.disabled = offline() || running;
+    tell_.disabled = view.offline() || running;
     more.hidden = !end?.goes_on;
-    more.disabled = offline() || running;
-    python.disabled = offline() || !end;
+    more.disabled = view.offline() || running;
+    python.disabled = view.offline() || !end;
     manner.title = "the prompt as a chat's turn, in the model's template, or as the beginning of a text";
     view.root.classList.toggle("ms-running", running);
     if (writes !== Boolean(now.running)) { writes = !writes; drawHere(); } // what is said of the end depends on it
-    if (now.plays > plays && !offline()) { plays = now.plays; start(); }
+    if (now.plays > plays && !view.offline()) { plays = now.plays; start(); }
   }
 
   // -- what a person does in it --------------------------------------------------------------------------------------
@@ -343,7 +336,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   host?.on("answered", () => put(busy, ""));
   host?.on("refused", () => put(busy, host.gone ? "the kernel is gone" : "not in this page"));
   host?.on("placed", () => { if (!host.pending) put(busy, ""); });
-  view.draws(["offline"], () => { box.readOnly = offline(); lost(); drawBar(); drawHere(); });
+  view.draws(["offline"], () => { box.readOnly = view.offline(); lost(); drawBar(); drawHere(); });
   view.on("change:here", soon(drawHere));
   view.draws(["text"], drawText);
   view.draws(["bar"], drawBar);

@@ -9,11 +9,11 @@
 //   selected  {start, end} or null: what is chosen, here or elsewhere
 //   selection what all views have chosen (see workbench/panels/base.py)
 // Messages (browser to Python): {kind: "source", text, client, seq}, {kind: "language", language}, {kind: "option", name,
-// value}, {kind: "choose", offset}, and by channel {type: "hover", offset} -> {lines: [...]}.
+// value}, {kind: "choose", offset}, and asked {type: "hover", offset} -> {lines: [...]}.
 //
 // Keys: those of CodeMirror; Tab indents (Escape first, and it goes on to the next field).
 // Read on: editor.js, workbench/panels/source.py.
-import { button, channel, h, many, measured, morph, defineView, soon, tab as tabOf } from "./common.js";
+import { button, h, many, measured, morph, defineView, soon, tab as tabOf } from "./common.js";
 import { editor as editorPart } from "./loader";
 
 const WAIT_MS = 350;
@@ -31,8 +31,6 @@ function codec(text) {
 }
 
 export default defineView("source", "source", async ({ view, model, el }) => {
-  const talk = channel(model, view);
-  const offline = () => Boolean(model.get("offline"));
   const client = Math.random().toString(36).slice(2);
   let seq = 0, timer = null, turns = codec(""), language = null, closed = false;
 
@@ -71,9 +69,9 @@ export default defineView("source", "source", async ({ view, model, el }) => {
         return inner ? [inner.label, inner.pointer || inner.rule] : [];
       };
       const answer = (lines) => resolve(lines.length ? told(lines) : null);
-      if (known.length || offline() || timer !== null) return answer(known.length ? known[0].lines : local());
+      if (known.length || view.offline() || timer !== null) return answer(known.length ? known[0].lines : local());
       const late = setTimeout(() => answer(local()), 1500);
-      talk.ask({ type: "hover", offset: turns.back(at) }, (reply) => { clearTimeout(late); answer(reply.lines || []); });
+      view.ask({ type: "hover", offset: turns.back(at) }, (reply) => { clearTimeout(late); answer(reply.lines || []); });
     }),
   };
   // Where what hovers is put: nothing there cuts it off, and it takes no room.
@@ -121,7 +119,7 @@ export default defineView("source", "source", async ({ view, model, el }) => {
     toggle.hidden = !list.length;
     toggle.textContent = changed ? `⚙ ${changed}` : "⚙";
     if (!options.contains(document.activeElement)) options.replaceChildren(...list.map(option));
-    for (const one of [...tabs.children, ...options.querySelectorAll("input, select")]) one.disabled = offline();
+    for (const one of [...tabs.children, ...options.querySelectorAll("input, select")]) one.disabled = view.offline();
   }
 
   function option({ name, kind, value, help, choices }) {
@@ -197,7 +195,7 @@ export default defineView("source", "source", async ({ view, model, el }) => {
       h("span", { class: "ms-num" }, `line ${one.line}, column ${one.column}`), h("span", {}, one.message, one.cure && h("span", { class: "ms-muted" }, ` — ${one.cure}`)));
     morph(said, mistakes.slice(0, 20).map(row), mistakes.length > 20 && h("span", { class: "ms-muted" }, `and ${many(mistakes.length - 20, "mistake")} more`),
       status && h("div", { class: "ms-muted" }, status, " ",
-        offer && h("button", { type: "button", class: "ms-source-offer", "data-testid": "source-offer", disabled: offline(), onclick: () => model.send({ kind: "offer" }) }, offer)));
+        offer && h("button", { type: "button", class: "ms-source-offer", "data-testid": "source-offer", disabled: view.offline(), onclick: () => model.send({ kind: "offer" }) }, offer)));
   }
 
   function told(lines) {
@@ -218,7 +216,7 @@ export default defineView("source", "source", async ({ view, model, el }) => {
   view.on("change:places", () => { stepped = true; });
   for (const trait of ["places", "mistakes", "forbids", "status", "offer", "selected"]) view.on(`change:${trait}`, remark);
   view.draws(["offline"], () => {
-    editor.lock(offline());
+    editor.lock(view.offline());
     drawTools();
   });
   view.defer(() => {

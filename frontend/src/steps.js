@@ -27,7 +27,7 @@ export default defineView("steps", "step-bar", ({ view, model }) => {
   }
 
   // In a page of its own the whole page listens; in a notebook only the bar, whose keys would else move cells.
-  const target = model.get("offline") ? document : view.root;
+  const target = view.offline() ? document : view.root;
   view.keys(target, () => ({ ArrowLeft: () => back.click(), ArrowRight: () => forward.click(), Home: () => first.click(), End: () => end.click() }));
   view.draws(["index", "labels"], draw);
 });

@@ -1,7 +1,7 @@
 // The mask of one step and the token sets behind it: tabs by kind, search, and a table that only ever holds the rows in sight.
 // Pages of 40 rows are asked of Python; without Python (`offline`) the first rows of each tab travel along.
 // Read on: visualizers/live.py (TokenTable), visualizers/tokens.py (kinds and search).
-import { channel, h, many, morph, defineView, number, offer, tab as tabOf } from "./common.js";
+import { h, many, morph, defineView, number, offer, tab as tabOf } from "./common.js";
 import { hints } from "./hints.js";
 
 const ROW = 22, PAGE = 40;
@@ -13,8 +13,6 @@ const MEANS = {
 };
 
 export default defineView("tokens", "token-table", ({ view, model }) => {
-  const python = channel(model, view);
-  const offline = () => model.get("offline");
   const tabs = h("div", { class: "ms-tabs", role: "tablist", "aria-label": "kind of token" });
   const search = h("input", { type: "search", placeholder: "token: text or id  ( / )", "aria-label": "search tokens", "data-testid": "token-search", spellcheck: "false", autocomplete: "off" });
   const states = h("select", { "aria-label": "state", "data-testid": "token-state" });
@@ -38,12 +36,12 @@ export default defineView("tokens", "token-table", ({ view, model }) => {
 
   // A new question (tab, query, state or step): forget everything, also replies still on their way.
   function restart(keep = false) {
-    python.forget();
+    view.forget();
     rows.clear();
     asked.clear();
     note.classList.remove("warn");
     if (!keep && sight.top) body.scrollTop = sight.top = 0;
-    const first = model.get("page") || {}, found = offline() && (here() || []).filter(matches);
+    const first = model.get("page") || {}, found = view.offline() && (here() || []).filter(matches);
     const fits = ["tab", "query", "group", "version"].every((trait) => (first[trait] || "") === (model.get(trait) || ""));
     if (found) return take(0, found, found.length);
     if (fits) return take(0, first.rows, first.total);
@@ -72,9 +70,9 @@ export default defineView("tokens", "token-table", ({ view, model }) => {
   }
 
   function request(start) {
-    if (asked.has(start) || offline()) return;
+    if (asked.has(start) || view.offline()) return;
     asked.add(start);
-    python.ask({ type: "page", tab: model.get("tab"), query: model.get("query"), group: model.get("group"), start, count: PAGE }, (reply) => {
+    view.ask({ type: "page", tab: model.get("tab"), query: model.get("query"), group: model.get("group"), start, count: PAGE }, (reply) => {
       note.classList.toggle("warn", Boolean(reply.error));
       if (reply.error) note.textContent = reply.error; else take(start, reply.rows, reply.total);
     });
@@ -94,8 +92,8 @@ export default defineView("tokens", "token-table", ({ view, model }) => {
       return h("div", { class: "ms-row", ...place }, h("span", { class: "ms-num ms-muted" }, "…"));
     }
     const [why, told] = reason(row);
-    return h("div", { class: `ms-row ${row.kind}`, ...place, "data-testid": "token-row", "data-token": row.id, "aria-selected": String(row.id === model.get("selected_token")), title: offline() && row.hex,
-      onclick: () => select(row.id) },
+    return h("div", { class: `ms-row ${row.kind}`, ...place, "data-testid": "token-row", "data-token": row.id, "aria-selected": String(row.id === view.token()), title: view.offline() && row.hex,
+      onclick: () => view.pick(row.id) },
     h("span", { class: "ms-num" }, row.id), h("span", { class: `glyph ${row.kind}` }, row.glyph || "∅"), h("span", {}, h("span", { class: `ms-badge ${row.kind}` }, row.kind)), h("span", { class: "why", title: told }, why));
   }
 
@@ -110,7 +108,7 @@ export default defineView("tokens", "token-table", ({ view, model }) => {
 
   function tell() {
     const counts = model.get("counts") || {};
-    if (offline()) {
+    if (view.offline()) {
       const held = here() || [...rows.values()], all = counts[model.get("tab")] || 0;
       note.textContent = all && !held.length ? `${many(all, "token")}, which are listed where Python runs`
         : `${number(total)} shown` + (held.length < all ? `; the first ${number(held.length)} of ${number(all)} are here, and only these are searched` : "");
@@ -131,11 +129,11 @@ export default defineView("tokens", "token-table", ({ view, model }) => {
     offer(states, [["", list.length === 1 ? "1 state" : `${list.length} states`],
       ...list.map((entry) => [entry.state, `${entry.state} · ${entry.dot.length > 60 ? entry.dot.slice(0, 59) + "…" : entry.dot}`])]);
     states.value = model.get("state") ?? "";
-    states.hidden = offline() || list.length < 2;
+    states.hidden = view.offline() || list.length < 2;
     const names = model.get("groups") || [];
     offer(groups, [["", "group"], ...names.map((name) => [name, name])]);
     groups.value = model.get("group") || "";
-    groups.hidden = offline() || !names.length;
+    groups.hidden = view.offline() || !names.length;
     if (document.activeElement !== search) search.value = model.get("query") || "";
   }
 
@@ -154,13 +152,12 @@ export default defineView("tokens", "token-table", ({ view, model }) => {
   view.listen(body, "scroll", () => { hint.hide(); look(); draw(); });
 
   // Why, for the row on which the pointer rests or which the arrows have reached.
-  const hint = hints(view, ({ id }, answer) => { if (!offline()) python.ask({ type: "hint", id }, (reply) => reply.hint && answer(reply.hint)); });
+  const hint = hints(view, ({ id }, answer) => { if (!view.offline()) view.ask({ type: "hint", id }, (reply) => reply.hint && answer(reply.hint)); });
   const rest = (node) => { if (node?.dataset.token) hint.rest(node, { id: Number(node.dataset.token) }); else hint.hide(); };
   view.listen(body, "pointerover", (event) => rest(event.target.closest(".ms-row")));
   view.listen(body, "pointerleave", hint.hide);
   view.listen(body, "blur", hint.hide);
 
-  const select = (id) => view.commit("selected_token", id === model.get("selected_token") ? null : id);
   const clear = () => {
     search.value = "";
     view.commit("query", "");
@@ -169,7 +166,7 @@ export default defineView("tokens", "token-table", ({ view, model }) => {
   view.keys(view.root, ({ target }) => ({
     "/": () => { if (target === search) return false; search.focus(); return search.select(); },
     ...(target === search ? { Escape: clear, ArrowDown: () => body.focus() } : { Escape: () => hint.shown && hint.hide() }),
-    ...(target === body && { ArrowDown: () => move(1), ArrowUp: () => move(-1), Enter: () => model.get("selected_token") != null && model.send({ kind: "token", id: model.get("selected_token") }) }),
+    ...(target === body && { ArrowDown: () => move(1), ArrowUp: () => move(-1), Enter: () => view.token() !== null && model.send({ kind: "token", id: view.token() }) }),
   }));
 
   function move(by) {
@@ -179,7 +176,7 @@ export default defineView("tokens", "token-table", ({ view, model }) => {
     if ((index + 1) * ROW > body.scrollTop + body.clientHeight) body.scrollTop = (index + 1) * ROW - body.clientHeight;
     look();
     if (!rows.has(index)) return draw();
-    view.commit("selected_token", rows.get(index).id);
+    view.select({ token: rows.get(index).id });
     rest(spacer.querySelector(`[data-row="${index}"]`));
   }
 
@@ -191,7 +188,7 @@ export default defineView("tokens", "token-table", ({ view, model }) => {
   };
   for (const trait of ["tab", "query", "state", "group"]) view.on(`change:${trait}`, () => soon(false));
   for (const trait of ["version", "page", "counts", "states", "groups", "page_by_tab"]) view.on(`change:${trait}`, () => soon(true));
-  view.on("change:selected_token", draw);
+  view.on("change:selection", draw);
   view.sized(body, () => { look(); draw(); });
   view.defer(() => clearTimeout(delay));
   head();

@@ -67,7 +67,7 @@ export default defineView("tree", "tree-view", ({ view, model }) => {
 
   function draw() {
     const about = model.get("about") || {}, nodes = model.get("nodes") || [];
-    const offline = Boolean(model.get("offline"));
+    const offline = view.offline();
     // Number 0 is the finished tree if there is one; the trees with open rules are counted apart.
     const first = about.complete ? 1 : 0, open = (about.trees || 0) - first;
     const turn = (by) => wish({ tree: first + (Math.max(0, about.tree - first) + by + open) % open });

@@ -1,29 +1,27 @@
 // Why a text or a token may come here or not: the byte at which it dies, what was expected, who forbids it, ways out.
-// Read on: visualizers/why.py, workbench/panels/why.py.
-import { channel, code, h, link as linked, many, defineView } from "./common.js";
+// Read on: workbench/panels/why.py.
+import { code, h, link as linked, many, defineView } from "./common.js";
 
 export default defineView("why", "why-view", ({ view, model }) => {
-  const python = channel(model, view);
-  const offline = () => Boolean(model.get("offline"));
   const box = h("input", { type: "text", placeholder: "can this come here?  type a text", "aria-label": "text to explain", "data-testid": "why-box",
     spellcheck: "false", autocomplete: "off" });
   const body = h("div", { class: "ms-scroll", "data-testid": "why-body" });
   view.root.append(h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Why"), box), body);
 
   let delay = 0;
-  const ask = () => { clearTimeout(delay); if (!offline()) { view.commit("asked", box.value); model.send({ kind: "ask", text: box.value }); } };
+  const ask = () => { clearTimeout(delay); if (!view.offline()) { view.commit("asked", box.value); model.send({ kind: "ask", text: box.value }); } };
   view.listen(box, "input", () => { clearTimeout(delay); delay = setTimeout(ask, 150); });
   view.keys(box, () => ({ Enter: ask, Escape: () => { box.value = ""; ask(); } }));
 
   const row = (name, ...cells) => h("div", { class: "row" }, h("span", { class: "name" }, name), h("span", { class: "cell" }, cells.flat()));
-  const types = (what, number, text) => h("button", { type: "button", class: "chip", "data-testid": `why-${what}`, title: "type it", disabled: offline(),
+  const types = (what, number, text) => h("button", { type: "button", class: "chip", "data-testid": `why-${what}`, title: "type it", disabled: view.offline(),
     onclick: () => model.send({ kind: "type", what, number, position: model.get("why").position }) }, text);
   const link = (text, part, testid) => linked(view, text, part, testid);
 
   let asked = null;
   function draw() {
     const why = model.get("why") || {};
-    box.readOnly = offline();
+    box.readOnly = view.offline();
     if (document.activeElement !== box) box.value = model.get("asked") || "";
     if (!why.subject) {
       body.replaceChildren(h("div", { class: "ms-empty" },
@@ -34,7 +32,7 @@ export default defineView("why", "why-view", ({ view, model }) => {
     body.replaceChildren(h("div", { class: "rows" },
       h("div", { class: "verdict" }, h("span", { class: `ms-badge ${why.ok ? "accepted" : "refused"}`, "data-testid": "why-verdict" }, one ? (why.ok ? "allowed" : "refused") : why.ok ? "may come" : "cannot come"),
         why.kind && badge(why.kind, why.kind), one && h("span", { class: "ms-muted ms-num" }, `token ${subject.token}`),
-        one && why.ok && h("button", { type: "button", "data-testid": "take", title: "write it", disabled: offline(), onclick: () => model.send({ kind: "token", id: subject.token }) }, "take it"),
+        one && why.ok && h("button", { type: "button", "data-testid": "take", title: "write it", disabled: view.offline(), onclick: () => model.send({ kind: "token", id: subject.token }) }, "take it"),
         why.ok ? h("span", { class: "ms-mono" }, subject.text || "∅")
           : h("span", { class: "ms-mono subject", "data-testid": "why-subject" }, subject.read, h("span", { class: "fatal" }, why.fatal || "∅"), subject.rest)),
       h("div", { class: "message", "data-testid": "why-message" }, why.message),
@@ -48,10 +46,10 @@ export default defineView("why", "why-view", ({ view, model }) => {
       why.end && row("shortest end", types("end", 0, why.end), h("span", { class: "ms-muted" }, many(why.end_bytes, "byte"))),
       why.dots.length > 0 && h("details", {}, h("summary", { class: "ms-muted" }, `${many(why.dots.length, "dotted rule")} waiting there`), why.dots.map((dot) => h("div", { class: "ms-mono dot" }, dot))),
       why.note && !why.message.includes(why.note) && h("div", { class: "ms-muted" }, why.note)));
-    if (why.reasons === null && asked !== why && !offline()) {
+    if (why.reasons === null && asked !== why && !view.offline()) {
       asked = why;
-      python.forget();
-      python.ask({ type: "reasons" }, () => {});
+      view.forget();
+      view.ask({ type: "reasons" }, () => {});
     }
   }
 

@@ -33,8 +33,8 @@ test("costs count the masks that are known", () => {
   expect(costs(tokens)).toEqual({ us: 1120.1, counts: [1, 1, 1] });
 });
 
-test("nothing that is left is written as nothing", () => {
-  expect([1, 0.5, 0.0123, 0.0001].map(percent)).toEqual(["100 %", "50 %", "1.2 %", "<0.1 %"]);
+test("what is left is never written as nothing, nor is nearly all as all", () => {
+  expect([1, 0.9999, 0.5, 0.0123, 0.0001, 0, null].map(percent)).toEqual(["100 %", ">99.9 %", "50.0 %", "1.2 %", "<0.1 %", "0 %", "–"]);
 });
 
 test("a figure holds the text, escaped, and a bar for each mask", () => {

@@ -434,7 +434,7 @@ class TestTokens:
         assert "word19999" in page.get_by_test_id("token-row").inner_text()
         assert "1 match" in page.get_by_test_id("token-note").inner_text()
         page.get_by_test_id("token-row").click()
-        assert bridge.soon("selected_token", len(BIG) - 1)
+        assert bridge.soon("selection", {"token": len(BIG) - 1})
         page.get_by_test_id("token-search").press("Escape")
         expect(page.get_by_test_id("token-row").nth(10)).to_be_visible()
         assert bridge.soon("query", "")
@@ -502,12 +502,11 @@ class TestTokens:
     def test_arrow_keys_walk_the_rows(self, bridged: Callable[..., Bridge]) -> None:
         bridge = bridged(TokenTable(fixtures.token_sets()))
         body = bridge.page.get_by_test_id("token-rows")
-        before = bridge.widget.selected_token
         body.press("ArrowDown")
-        assert until(bridge.page, lambda: bridge.widget.selected_token != before)
-        first = bridge.widget.selected_token
+        assert until(bridge.page, lambda: "token" in bridge.widget.selection)
+        first = bridge.widget.selection["token"]
         body.press("ArrowDown")
-        assert bridge.soon("selected_token", first + 1)
+        assert bridge.soon("selection", {"token": first + 1})
 
 
 class TestMask:
@@ -543,7 +542,7 @@ class TestMask:
         pixel = box["width"] / width
         token = 1 + ord("A")
         canvas.click(position={"x": (token % width + 0.5) * pixel, "y": (token // width + 0.5) * pixel})
-        assert bridge.soon("selected_token", token)
+        assert bridge.soon("selection", {"token": token})
         expect(page.get_by_test_id("mask-note")).to_have_text(f"{token} · allowed · A")
 
 

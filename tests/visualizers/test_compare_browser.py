@@ -77,7 +77,7 @@ def test_it_asks_and_shows_the_answer(page: Any) -> None:
     page.get_by_test_id("compare-ask").click()
     assert bridge.soon("chosen", "peer")
     (request,) = bridge.requests
-    assert request == {"type": "compare", "engine": "peer", "grammar": 'root ::=\n"a"'}
+    assert request == {"kind": "compare", "engine": "peer", "grammar": 'root ::=\n"a"'}
     assert view.other_text == 'root ::=\n"a"'
     view.status = "busy"
     bridge.push()
@@ -127,7 +127,7 @@ def test_the_present_grammar_is_fetched_to_be_changed_and_the_box_folds_when_the
     box, grammar = page.get_by_test_id("compare-other"), page.get_by_test_id("compare-grammar")
     box.locator("summary").click()
     page.get_by_test_id("compare-present").click()
-    assert bridge.asked(1) == [{"type": "present"}]
+    assert bridge.asked(1) == [{"kind": "present"}]
     view.other_text = "root ::= [a-z]"
     bridge.push()
     assert grammar.input_value() == "root ::= [a-z]"

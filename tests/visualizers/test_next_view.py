@@ -11,11 +11,10 @@ from playwright.sync_api import expect
 
 from tests.visualizers import fixtures
 from tests.visualizers.bridge import Bridge
-from tests.visualizers.test_static import survives
 from visualizers.live import TokenTable
 from visualizers.live_base import LiveView
-from visualizers.next import NextView
-from visualizers.why import WhyView
+from workbench.panels.next import NextView
+from workbench.panels.why import WhyView
 
 if TYPE_CHECKING:
     pass
@@ -106,22 +105,6 @@ WHY: dict[str, Any] = {
     "end_bytes": 7,
     "note": "",
 }
-
-
-def test_static_twins_survive_and_escape() -> None:
-    view = NextView()
-    view.show(OUTLOOK)
-    view.refused = REFUSED
-    view.show_members(MEMBERS)
-    why = WhyView()
-    why.show(WHY)
-    for html in (view.static_html(), why.static_html()):
-        assert survives(html)
-        assert EVIL not in html
-    assert "and 120 more" in view.static_html()
-    assert "still required: zip; may not close now" in view.static_html()
-    assert "cannot come any more" in view.static_html()
-    assert WhyView().static_html() == ""
 
 
 @pytest.mark.browser

@@ -270,7 +270,7 @@ def compared(bridge: Bridge, desk: Dashboard) -> None:
     """Another grammar beside this one, and one that is refused with the hostile text in its message."""
     panel: Any = desk.panels["compare"]
     for text in (f'root ::= "{EVIL}" [0-9]', strangers.broken().text):
-        panel.view.receive({"type": "compare", "engine": "ours", "grammar": text}, [])
+        panel.view.receive({"kind": "compare", "engine": "ours", "grammar": text}, [])
         panel.thread.join(60)
         bridge.push()
         nothing_ran(bridge.page)

@@ -1,11 +1,10 @@
-"""The words that a person reads: sizes, masks, and verdicts on tokens and texts."""
+"""The words that a person reads: sizes and masks."""
 
 from __future__ import annotations
 
 from kernels_core.masks.strategy import STRATEGIES
 from visualizers import caches
 from visualizers.glyphs import size
-from visualizers.why import verdict
 
 
 def test_sizes_are_written_in_one_unit() -> None:
@@ -20,8 +19,3 @@ def test_sizes_are_written_in_one_unit() -> None:
 
 def test_every_way_to_make_a_mask_has_words() -> None:
     assert tuple(caches.STRATEGIES) == STRATEGIES
-
-
-def test_tokens_are_allowed_or_refused_and_texts_may_or_cannot_come() -> None:
-    words = [verdict(token=token, ok=ok) for token in (False, True) for ok in (True, False)]
-    assert words == ["may come", "cannot come", "allowed", "refused"]

@@ -184,14 +184,14 @@ def test_what_is_in_sight(explorer: Explorer) -> None:
 
 
 def test_what_is_chosen_is_shared_and_can_be_read_in_the_next_cell(explorer: Explorer) -> None:
-    explorer.widget.shared__selected_token = ord("t")
+    explorer.views["tokens"].selection = {"token": ord("t")}
     assert explorer.selection == {"token": ord("t"), "state": None, "rule": None, "pointer": None, "item": None}
     explorer.desk.select(rule="string")
     assert explorer.selection["token"] == ord("t")
     assert explorer.widget.shared__selection["rule"] == "string"
     explorer.widget.shared__selection = {"token": None}
     assert explorer.selection["rule"] == "string"
-    assert explorer.views["tokens"].selected_token is None
+    assert explorer.views["tokens"].selection["token"] is None
     with pytest.raises(ValueError, match="no panel 'nothing'"):
         explorer.bring("nothing")
 
@@ -300,7 +300,7 @@ def test_nonsense_never_raises_nor_logs(explorer: Explorer, kind: str, value: ob
     logging.getLogger().addHandler(handler)
     try:
         send(explorer, kind=kind, text=value, to=value, by=value, index=value, id=value, client=value, seq=value)
-        explorer.views["tokens"].selected_token = value if isinstance(value, int) else None
+        explorer.widget.shared__selection = {"token": value}
     finally:
         logging.getLogger().removeHandler(handler)
     assert records == []
@@ -313,7 +313,7 @@ def test_the_token_chosen_in_the_table_is_explained(explorer: Explorer) -> None:
     explorer.bring("why")
 
     def chosen(token: int) -> tuple[int, bool]:
-        explorer.views["tokens"].selected_token = token
+        explorer.views["tokens"].selection = {"token": token}
         return why.why["subject"]["token"], why.why["ok"]
 
     assert chosen(ord("t")) == (ord("t"), True)
@@ -336,13 +336,13 @@ def test_the_chosen_token_goes_when_the_text_becomes_another(explorer: Explorer)
         yield lambda: explorer.session.step("ue")
 
     for edit in edits():
-        explorer.views["tokens"].selected_token = ord("t")
+        explorer.views["tokens"].selection = {"token": ord("t")}
         explorer.desk.select(rule="string")
         assert explorer.selection["token"] == ord("t")
         edit()
-        assert explorer.views["tokens"].selected_token is None
+        assert explorer.views["tokens"].selection["token"] is None
         assert explorer.selection["token"] is None
-    explorer.views["tokens"].selected_token = ord("t")
+    explorer.views["tokens"].selection = {"token": ord("t")}
     send(explorer, kind="move", to="back", by="token")
     assert explorer.selection["token"] == ord("t")
     send(explorer, kind="select", token=None)
@@ -539,7 +539,7 @@ def test_a_generation_in_the_background_shares_the_views(explorer: Explorer, mod
     future = explorer.session.model.run_in_background(model, "timer for 5 minutes", seed=2, max_tokens=30)
     while not future.done():
         explorer.refresh()
-        explorer.views["tokens"].selected_token = 40 + explorer.session.index
+        explorer.views["tokens"].selection = {"token": 40 + explorer.session.index}
         time.sleep(0.01)  # a busy loop would keep the interpreter from the model
     assert len(future.result()) <= 30
     assert explorer.views["screen"].bar["running"] is False

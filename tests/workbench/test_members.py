@@ -310,7 +310,7 @@ def test_the_panel_shows_the_object_and_its_numbers_add_up(tokenizer: Tokenizer)
                 int(word.replace(",", "")) for word in refused["sum"].split() if word[0].isdigit()
             )
             assert total == refused["total"] == rejected + uncertain
-        assert "still required: land" in view.static_html()
+        assert "still required: land" in desk.panels["next"].static_html()
         assert desk.troubles == {}
     finally:
         desk.close()

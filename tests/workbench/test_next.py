@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -244,6 +245,17 @@ def test_every_allowed_token_is_in_one_group_by_what_it_writes(tokenizer: Tokeni
         elif group.name == "closings" and '"city": "a"' in text:
             assert written == {b"}"}
             assert any(info.decoded_vocab[token] == b" }" for token in ids)
+
+
+def test_who_lists_the_words_waits_for_no_count(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lexicon(_info: object) -> Lexicon:
+        raise AssertionError("somebody counts")
+
+    monkeypatch.setattr(sys.modules["workbench.next.next_tokens"], "lexicon", lexicon)
+    session = session_of(Grammar.from_json_schema(SCHEMA), tokenizer, '{"city": "a", ')
+    assert labels(session)["keys"][:2] == ['"days"', '"unit"']
+    with pytest.raises(AssertionError, match="somebody counts"):
+        session.inspect.next().state()
 
 
 class TestMeaning:

@@ -28,7 +28,7 @@ def asked(desk: Dashboard, engine: str, grammar: str = "") -> CompareView:
     """Ask as the browser does, and wait for the answer."""
     panel = desk.panels["compare"]
     assert isinstance(panel, ComparePanel)
-    panel.view.receive({"type": "compare", "engine": engine, "grammar": grammar}, [])
+    panel.view.receive({"kind": "compare", "engine": engine, "grammar": grammar}, [])
     assert panel.thread is not None
     panel.thread.join(60)
     assert not panel.thread.is_alive()
@@ -71,7 +71,7 @@ def test_engines_that_are_not_here_are_named(tokenizer: Tokenizer, monkeypatch: 
 def test_the_present_grammar_can_be_fetched_into_the_box(desk: Dashboard) -> None:
     view = desk.panels["compare"].view
     assert isinstance(view, CompareView)
-    view.receive({"type": "present"}, [])
+    view.receive({"kind": "present"}, [])
     assert view.other_text == WORDS
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
+from tests.work import files
 from workbench.panels.screen import ScreenPanel
 from workbench.screen.gallery import FIRST, GALLERY
 from workbench.screen.parts import marked, parts_of
@@ -249,15 +251,16 @@ def test_what_may_come_is_looked_for_where_somebody_sees_it() -> None:
 
 
 def test_the_bar_is_made_when_something_else_than_the_place_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
+    made: list[dict[str, Any]] = []
+    make = ScreenPanel._bar
 
-    def word() -> str:
-        made.append("demo")
+    def bar(panel: ScreenPanel) -> dict[str, Any]:
+        made.append(make(panel))
         return made[-1]
 
     with wb.explore() as explorer:
         panel, view = screen_of(explorer), explorer.desk.screen
-        monkeypatch.setattr("workbench.panels.screen.model_word", word)
+        monkeypatch.setattr(ScreenPanel, "_bar", bar)
         for to in ("first", "forward", "last", "back"):
             do(panel, "move", to=to)
         assert made == []
@@ -265,7 +268,86 @@ def test_the_bar_is_made_when_something_else_than_the_place_changes(monkeypatch:
         assert "no such entry" in view.bar["message"]
         do(panel, "move", to="back")
         assert view.bar["message"] == ""
-        assert made == ["demo"] * 2
+        assert len(made) == 2
+
+
+def test_a_model_that_was_fetched_meanwhile_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.panels.screen.model_word", lambda: "demo")
+    with wb.explore() as explorer:
+        panel, view = screen_of(explorer), explorer.desk.screen
+        writers: Any = explorer.views["ablate"]
+        assert [word for word, _ in view.bar["models"]] == ["demo"]
+        do(panel, "open", name="no such entry")
+        monkeypatch.setattr("workbench.panels.screen.model_word", lambda: "smollm2")
+        do(panel, "models")  # somebody is about to choose
+        assert [word for word, _ in view.bar["models"]] == ["smollm2", "demo"]
+        assert "no such entry" in view.bar["message"]
+        assert view.bar["model"] == "demo"
+        explorer.bring("ablate")
+        assert [word for word, _ in writers.choices["writers"]] == ["", "smollm2", "demo"]
+        monkeypatch.setattr("workbench.panels.screen.model_word", lambda: "demo")
+        explorer.widget.asleep = True  # one goes to a terminal and comes back
+        explorer.widget.asleep = False
+        assert [word for word, _ in view.bar["models"]] == ["demo"]
+
+
+TAGS = {
+    "type": "structural_tag",
+    "format": {
+        "type": "triggered_tags",
+        "triggers": ["<tool="],
+        "tags": [
+            {"begin": f"<tool={name}>", "content": {"type": "json_schema", "json_schema": SCHEMA}, "end": "</tool>"}
+            for name in ("weather", "forecast")
+        ],
+    },
+}
+
+
+def test_a_tag_has_one_name_from_its_beginning_to_its_end() -> None:
+    session = wb.Session(TAGS, BYTES)
+    session.read('So: <tool=weather>{"unit": "celsius"}</tool> ok', by="byte")
+    assert [part.name for part in parts_of(session)] == ["free text", "trigger", "weather", "free text"]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ('root ::= "[" (word ("," word)*)? "]"\nword ::= [a-z]+\n', "[ab,cd]"),
+        (SCHEMA, '{"unit": "celsius"}'),
+        (TAGS, 'So: <tool=weather>{"unit": "celsius"}</tool>'),
+        ([{"type": "function", "function": {"name": "get", "parameters": SCHEMA}}], "Let me see."),
+    ],
+    ids=["rules", "schema", "tags", "tools"],
+)
+def test_a_step_back_runs_few_files_and_asks_the_engine_nothing(source: Any, text: str) -> None:
+    with wb.explore(source, BYTES) as explorer:
+        session, views = explorer.session, explorer.views
+        explorer.desk.do("prefix", text=text)
+        assert session.text == text.encode()
+
+        def seen() -> tuple[Any, ...]:
+            return views["screen"].here, views["source"].places, views["source"].forbids  # type: ignore[attr-defined]
+
+        count = len(session.steps)
+        explorer.desk.do("move", to="first")
+        there = [seen()]
+        for _ in range(count):
+            explorer.desk.do("move", to="forward", by="token")
+            there.append(seen())
+        asked = session.inspect.cache_stats()
+        for index in reversed(range(count)):
+            run = files(lambda: explorer.desk.do("move", to="back", by="token"))
+            assert seen() == there[index]
+            assert "workbench/explorer/dashboard.py" in run
+            assert len(run) <= 25, sorted(run)
+            assert not [one for one in run if re.match("workbench/(next|provenance|session/shadow)", one)]
+        assert session.inspect.cache_stats() == asked
+        assert explorer.desk.troubles == {}
+        # What is known is of this text: another has places of its own.
+        explorer.desk.do("prefix", text=text[:-1])
+        explorer.desk.do("move", to="back", by="token")
+        assert seen()[0]["where"].endswith(f"of {len(session.steps):,}")
 
 
 def test_the_panels_are_under_the_hood() -> None:
@@ -543,7 +625,7 @@ def test_the_pictures_that_notebooks_keep_follow(monkeypatch: pytest.MonkeyPatch
         assert later is not None
         later.join()
         assert len(shown) == 2
-        assert shown[0] == shown[1] == explorer.static_html()
+        assert shown[0] == shown[1] == explorer.picture()
     explorer.session.goto(0)
     assert len(shown) == 2
 

@@ -8,11 +8,10 @@ import pytest
 
 from tests.workbench.test_next import TAGS
 from tests.workbench.vocabulary import GRAMMAR
-from visualizers.why import WhyView
 from workbench.explorer.dashboard import Dashboard
 from workbench.next.why import why
 from workbench.panels.next import NextPanel
-from workbench.panels.why import WhyPanel
+from workbench.panels.why import WhyPanel, WhyView
 from workbench.session import Session, StepError
 from workbench.tokenizers import Tokenizer
 

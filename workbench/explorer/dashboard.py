@@ -37,8 +37,8 @@ REFRESH_SECONDS = 1 / 15
 SELECTION: Final[Selection] = {"token": None, "state": None, "rule": None, "pointer": None, "item": None}
 OF_THE_GRAMMAR: Final = ("state", "rule", "pointer")
 """What is chosen of the grammar, at one place of the text."""
-SELECTED: Final = ("shared__selection", "shared__selected_token")
-"""The host's traits for what is chosen, and for the chosen token alone."""
+SELECTED: Final = "shared__selection"
+"""The host's trait for what is chosen."""
 
 Command = Callable[[dict[str, Any]], None]
 
@@ -110,7 +110,7 @@ class Dashboard:
         for panel in self.panels.values():
             panel.listen()
         self.host.observe(self._arranged, names="asleep")
-        self.host.observe(self._selected, names=[name for name in SELECTED if self.host.has_trait(name)])
+        self.host.observe(self._selected, names=SELECTED)
         self.screen.observe(self._arranged, names="pane")
         self._forget = session.on_change(self._on_change)
         session.edits.watch()
@@ -218,11 +218,11 @@ class Dashboard:
             self._update(self.in_sight(), change)
             self._drawn = time.monotonic()
 
-    def update_all(self) -> None:
-        """Bring the panels out of sight up to date too, for a picture of the whole."""
+    def update_all(self, names: Iterable[str] | None = None) -> None:
+        """Bring panels up to date, in sight or not, for a picture of them; default: all."""
         with self.session.inspect.held(), self._drawing, self.host.hold_sync():
             self._fresh.discard("screen")  # it leaves out what is not in sight
-            self._update(set(self.panels), None)
+            self._update(set(self.panels if names is None else names), None)
 
     def _update(self, names: set[str], change: Change | None) -> None:
         self._let_go()
@@ -255,7 +255,7 @@ class Dashboard:
         # With a refused text in the box, a remark, an error or a run, what is seen is not the place's alone.
         reading = self.reading
         plain = reading is None or (reading.ok and not reading.note)
-        plain = plain and self.typed in (None, box_text(session.text))
+        plain = plain and (self.typed is None or self.typed == box_text(session.text))
         plain = plain and self.last_error is None and not session.model.is_running
         number = self._places.number(session.place, session.steps)
         return {
@@ -275,12 +275,9 @@ class Dashboard:
     # -- the selection -----------------------------------------------------------------------------------------------
 
     def _selected(self, change: Mapping[str, Any]) -> None:
-        """The browser or a cell chose something, in `selection` or in the older trait for tokens alone."""
-        if change["name"] == SELECTED[0]:
-            new = change["new"]
-            self._choose(self._with(new) if isinstance(new, dict) else self._selection)
-        else:
-            self._choose(self._with({"token": change["new"]}))
+        """The browser or a cell chose something."""
+        new = change["new"]
+        self._choose(self._with(new) if isinstance(new, dict) else self._selection)
 
     def _with(self, chosen: Mapping[str, object]) -> Selection:
         """The selection with some keys changed."""
@@ -302,9 +299,7 @@ class Dashboard:
 
     def _hold(self, selection: Selection) -> None:
         self._selection = selection
-        for name, value in zip(SELECTED, (selection, selection.get("token")), strict=True):
-            if self.host.has_trait(name):
-                setattr(self.host, name, value)
+        setattr(self.host, SELECTED, selection)
 
     def _told(self, selection: Selection) -> None:
         for heard in list(self._selecting):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -188,15 +188,27 @@ class Explorer:
 
     def static_html(self) -> str:
         """The whole panel at the session's place as sanitiser-proof HTML: tables and pictures only."""
-        first = ("screen", "source")
+        return self._static(self.panels)
+
+    def picture(self) -> str:
+        """The same of what is in sight: what a notebook keeps.
+
+        It is renewed while somebody works, so the panels out of sight are not worked out for it, and JupyterLab, which
+        reads all of it each time, has little to read.
+        """
+        return self._static({"screen", "source", self.desk.screen.pane} & self.panels.keys(), " open")
+
+    def _static(self, names: Collection[str], opened: str = "") -> str:
         with self.session.inspect.held():
-            self.desk.update_all()
-            shown = {name: panel.static_html() for name, panel in self.panels.items()}
-        parts = [
-            f'<div style="margin:0 0 14px">{part}</div>' for name, part in shown.items() if part and name not in first
+            self.desk.update_all(names)
+            shown = {name: panel.static_html() for name, panel in self.panels.items() if name in names}
+        first = [NOT_LIVE, shown.pop("screen"), shown.pop("source")]
+        framed = [
+            "".join(f'<div style="margin:0 0 14px">{part}</div>' for part in parts if part)
+            for parts in (first, shown.values())
         ]
-        seen = [f'<div style="margin:0 0 14px">{part}</div>' for part in (NOT_LIVE, *(shown[name] for name in first))]
-        return f"{''.join(seen)}<details><summary>Under the hood</summary>{''.join(parts)}</details>"
+        under = f"<details{opened}><summary>Under the hood</summary>{framed[1]}</details>"
+        return framed[0] + (under if framed[1] else "")
 
     def to_html(self, *, title: str = "Maskscope explorer") -> str:
         """The whole panel as one HTML document that opens anywhere and steps through the history without Python."""
@@ -209,7 +221,7 @@ class Explorer:
     def _ipython_display_(self) -> None:
         if get_mode() == "static":
             raise NotImplementedError("static displays are made by _repr_mimebundle_")
-        picture = self.widget.display(self.static_html(), repr(self), {METADATA: self.state()})
+        picture = self.widget.display(self.picture(), repr(self), {METADATA: self.state()})
         if self._forget is None:
             self._forget = self.session.on_change(lambda _change: self._renew_later())
         self._pictures.append(picture)
@@ -226,7 +238,7 @@ class Explorer:
         """Put the present state into the pictures that notebooks keep of this explorer, now."""
         if self.session.model.is_running:  # its end is a change as well
             return
-        static, state = self.static_html() if self._pictures else "", self.state()
+        static, state = self.picture() if self._pictures else "", self.state()
         for picture in self._pictures:
             picture(static, {METADATA: state})
         if self._is_own:

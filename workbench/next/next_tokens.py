@@ -8,13 +8,15 @@ Read on: `workbench/next/continuations.py` (the exploration), `workbench/panels/
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from kernels_core.compiled import trie_of
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.dispatch import may_switch
 from kernels_core.inspect.snapshots import Table
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table as RichTable
 
+    from kernels_core import TokenizerInfo
     from workbench.session.context import Context
 
 MAX_CHIPS: Final = 400
@@ -42,7 +45,7 @@ _PRINTABLE: Final = bytes(range(0x20, 0x7F))
 
 @dataclass(frozen=True)
 class Chip:
-    """One continuation with the number of allowed tokens that a writer of it may take first.
+    """One continuation; `tokens` is the number of allowed tokens that a writer of it may take first.
 
     `label` is how it reads, `lead` what comes before it (white space, a separator), `then` what must follow.
     `token` is the id of a whole token, which has no text to type; else None.
@@ -50,9 +53,17 @@ class Chip:
 
     continuation: Continuation
     label: str
-    tokens: int
-    runs: tuple[Run, ...] = field(repr=False, default=())
     token: int | None = None
+    _counts: _Counts | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """The places of these tokens in the sorted vocabulary, with others that are not allowed here."""
+        return () if self._counts is None else self._counts.runs_of(self.continuation)
+
+    @cached_property
+    def tokens(self) -> int:
+        return int(self.token is not None) if self._counts is None else self._counts.runs.count(self.runs)
 
     @property
     def kind(self) -> Kind:
@@ -83,8 +94,12 @@ class Group:
 
     name: str
     chips: tuple[Chip, ...]
-    tokens: int
     more: int = 0
+    _counts: _Counts | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def tokens(self) -> int:
+        return 0 if self._counts is None else len(self._counts.members(self.name))
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,14 +115,16 @@ class NextTokens(Printed, Table):
     groups: tuple[Group, ...]
     allowed: int
     vocab_size: int
-    uncounted: int
     complete: bool
     forced: bytes
     note: str = ""
     seconds: float = PATIENCE
     control: int = 0
-    _runs: Runs | None = field(default=None, repr=False, compare=False)
-    _claims: tuple[npt.NDArray[np.bool_], ...] = field(default=(), repr=False, compare=False)
+    _counts: _Counts | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def uncounted(self) -> int:
+        return self.allowed - sum(group.tokens for group in self.groups)
 
     def serves(self, seconds: float) -> bool:
         """Whether a search of so many seconds would find nothing more."""
@@ -128,15 +145,14 @@ class NextTokens(Printed, Table):
 
     def tokens(self, chip: Chip, limit: int = 100) -> list[int]:
         """Ids of allowed tokens with which a writer of `chip` may begin, by their bytes, at most `limit`."""
-        if chip.token is not None or self._runs is None:
+        if chip.token is not None or self._counts is None:
             return [] if chip.token is None else [chip.token]
-        return self._runs.ids(chip.runs, limit)
+        return self._counts.runs.ids(chip.runs, limit)
 
     def members(self, number: int) -> npt.NDArray[np.int64]:
         """Ids of the tokens that group `number` counts."""
-        assert self._runs is not None
-        whole = [chip.token for chip in self.groups[number].chips if chip.token is not None]
-        return np.concatenate([self._runs.lexicon.ids[self._claims[number]], np.array(whole, dtype=np.int64)])
+        assert self._counts is not None
+        return self._counts.members(self.groups[number].name)
 
     def _unforced(self) -> str:
         """Why nothing is forced although all that may come besides white space begins alike; "" elsewhere."""
@@ -230,47 +246,105 @@ def next_tokens(context: Context, *, seconds: float = PATIENCE) -> NextTokens:
         allowed = np.zeros(info.vocab_size, dtype=np.bool_)
         allowed[context.allowed_array()] = True
         explored = explore(matcher, context.text, seconds=seconds)
-        words = lexicon(info)
-        runs = Runs(words, allowed)
         found = _with_tags(explored.found, context)
+        counts = _Counts(info, allowed, any(continuation.kind == "space" for continuation in found))
         tagged = bytes({one.unit[0] for one in found if one.kind == "tag" and one.unit})
         chips: dict[Kind, list[Chip]] = {}
-        blanks = any(continuation.kind == "space" for continuation in found)
         for continuation in found:
-            chip = _chip(continuation, runs, blanks, tagged)
+            chip = Chip(continuation, _label(continuation, tagged), _counts=counts)
             chips.setdefault(chip.kind, []).append(chip)
         silent = allowed.copy()
-        silent[words.ids] = False
+        spelling = np.frombuffer(trie_of(info).order(), dtype=np.int32)
+        silent[spelling] = False
         for chip in _whole_tokens(np.flatnonzero(silent), context):
             chips.setdefault(chip.kind, []).append(chip)
         if context.is_completed and "end" not in chips and not context.is_terminated:
-            chips["end"] = [Chip(Continuation("end", b""), "end of the text (no stop token in this vocabulary)", 0)]
-        by_name = {
+            chips["end"] = [Chip(Continuation("end", b""), "end of the text (no stop token in this vocabulary)")]
+        counts.groups = {
             name: [chip for kind in kinds for chip in chips.get(kind, [])]
             for name, kinds in GROUPS.items()
             if any(kind in chips for kind in kinds)
         }
-        claims = _claims(by_name, runs)
-        groups = tuple(_group(name, found, claims[name]) for name, found in by_name.items())
-        counted = sum(int(np.count_nonzero(claim)) for claim in claims.values())
-        total, unspelt = int(np.count_nonzero(allowed)), int(np.count_nonzero(silent))
+        groups = tuple(_group(name, some, counts) for name, some in counts.groups.items())
         note = "the text has ended" if context.is_terminated else ""
         if not groups and not note:
             note = "nothing can come here, and the text may not end"
         return NextTokens(
             position=context.position,
             groups=groups,
-            allowed=total,
+            allowed=int(np.count_nonzero(allowed)),
             vocab_size=info.vocab_size,
-            uncounted=total - counted - unspelt,
             complete=explored.complete,
             forced=b"" if context.is_terminated else matcher.find_jump_forward_string(1024).encode(),
             note=note,
             seconds=seconds,
-            control=info.vocab_size - len(words.ids) - unspelt,
-            _runs=runs,
-            _claims=tuple(claims.values()),
+            control=info.vocab_size - len(spelling) - int(np.count_nonzero(silent)),
+            _counts=counts,
         )
+
+
+class _Counts:
+    """The tokens of one place's chips and groups, looked up when somebody asks: who lists the words waits for no count.
+
+    `blanks`: white space may come first, so tokens that begin with it write the continuations as well.  `groups` are
+    all chips by the names of their groups, also those that are not listed.
+    """
+
+    def __init__(self, info: TokenizerInfo, allowed: npt.NDArray[np.bool_], blanks: bool) -> None:
+        self._info, self._allowed, self._blanks = info, allowed, blanks
+        self.groups: Mapping[str, Sequence[Chip]] = {}
+
+    @cached_property
+    def runs(self) -> Runs:
+        return Runs(lexicon(self._info), self._allowed)
+
+    def runs_of(self, continuation: Continuation) -> tuple[Run, ...]:
+        """Those with which a writer of `continuation` may begin."""
+        words = self.runs.lexicon
+        if continuation.kind == "space":
+            found = runs_of(np.flatnonzero(words.blank & self.runs.allowed))
+        elif continuation.members:
+            stem = continuation.text
+            found = [run for length in range(1, len(stem) + 1) for run in [words.spelling(stem[:length])]]
+            found += [words.between(stem, low, high) for low, high in byte_ranges(continuation.members)]
+        else:
+            found = words.along(continuation.text)
+        rest = continuation.text.lstrip(BLANK_BYTES)
+        if self._blanks and continuation.kind != "space":
+            heads = [rest + bytes((value,)) for value in continuation.members if rest or value not in BLANK_BYTES]
+            if heads or rest:
+                begun = [rest[:length] for length in range(1, len(rest) + bool(heads))]
+                found += words.indented(begun, heads or [rest])
+        return tuple(run for run in found if run[0] < run[1])
+
+    @cached_property
+    def _claims(self) -> dict[str, npt.NDArray[np.bool_]]:
+        """Which tokens each group counts, by place in the lexicon: no token twice.
+
+        White space claims what is nothing else; the other groups follow in their order.  A token that writes only what
+        leads to a chip is not of its group.
+        """
+        free = self.runs.allowed.copy()
+        found = {}
+        for name in sorted(self.groups, key=lambda name: name != "white space"):
+            mine = np.zeros_like(free)
+            for chip in self.groups[name]:
+                for first, last in chip.runs:
+                    mine[first:last] = True
+            own = {chip.text[:1] for chip in self.groups[name] if not chip.continuation.lead}
+            for chip in self.groups[name]:
+                for length in range(1, chip.continuation.lead + 1):
+                    if chip.text[:1] not in own:
+                        first, last = self.runs.lexicon.spelling(chip.text[:length])
+                        mine[first:last] = False
+            found[name] = mine & free
+            free &= ~mine
+        return found
+
+    def members(self, name: str) -> npt.NDArray[np.int64]:
+        """Ids of the tokens that a group counts."""
+        whole = [chip.token for chip in self.groups[name] if chip.token is not None]
+        return np.concatenate([self.runs.lexicon.ids[self._claims[name]], np.array(whole, dtype=np.int64)])
 
 
 def _with_tags(found: list[Continuation], context: Context) -> list[Continuation]:
@@ -288,29 +362,6 @@ def _with_tags(found: list[Continuation], context: Context) -> list[Continuation
 
 def _goes_on(one: Continuation) -> bool:
     return bool(one.unit) and not one.members and one.kind in ("word", "sign", "close", "separator")
-
-
-def _chip(continuation: Continuation, runs: Runs, blanks: bool, tagged: bytes) -> Chip:
-    """`blanks`: white space may come first, so tokens that begin with it write the continuation as well.  `tagged`: the
-    bytes with which a tag begins or goes on.
-    """
-    words = runs.lexicon
-    if continuation.kind == "space":
-        found = runs_of(np.flatnonzero(words.blank & runs.allowed))
-    elif continuation.members:
-        stem = continuation.text
-        found = [run for length in range(1, len(stem) + 1) for run in [words.spelling(stem[:length])]]
-        found += [words.between(stem, low, high) for low, high in byte_ranges(continuation.members)]
-    else:
-        found = words.along(continuation.text)
-    rest = continuation.text.lstrip(BLANK_BYTES)
-    if blanks and continuation.kind != "space":
-        heads = [rest + bytes((value,)) for value in continuation.members if rest or value not in BLANK_BYTES]
-        if heads or rest:
-            begun = [rest[:length] for length in range(1, len(rest) + bool(heads))]
-            found += words.indented(begun, heads or [rest])
-    kept = tuple(run for run in found if run[0] < run[1])
-    return Chip(continuation, _label(continuation, tagged), runs.count(kept), kept)
 
 
 def _label(continuation: Continuation, tagged: bytes) -> str:
@@ -337,39 +388,13 @@ def _whole_tokens(ids: npt.NDArray[np.int64], context: Context) -> Iterator[Chip
         name = glyph(bytes(info.decoded_vocab[token])) or "no bytes"
         kind: Kind = "end" if token in stops else "token"
         label = f"{STOP_TOKEN} {name}" if token in stops else f"{name} ({token})"
-        yield Chip(Continuation(kind, b""), label, 1, token=token)
+        yield Chip(Continuation(kind, b""), label, token)
 
 
-def _claims(by_name: dict[str, list[Chip]], runs: Runs) -> dict[str, npt.NDArray[np.bool_]]:
-    """Which tokens each group counts, by place in the lexicon: no token twice.
-
-    White space claims what is nothing else; the other groups follow in their order.  A token that writes only what
-    leads to a chip is not of its group.
-    """
-    free = runs.allowed.copy()
-    found = {}
-    for name in sorted(by_name, key=lambda name: name != "white space"):
-        mine = np.zeros_like(free)
-        for chip in by_name[name]:
-            for first, last in chip.runs:
-                mine[first:last] = True
-        own = {chip.text[:1] for chip in by_name[name] if not chip.continuation.lead}
-        for chip in by_name[name]:
-            for length in range(1, chip.continuation.lead + 1):
-                if chip.text[:1] not in own:
-                    first, last = runs.lexicon.spelling(chip.text[:length])
-                    mine[first:last] = False
-        found[name] = mine & free
-        free &= ~mine
-    return {name: found[name] for name in by_name}
-
-
-def _group(name: str, chips: list[Chip], claim: npt.NDArray[np.bool_]) -> Group:
+def _group(name: str, chips: list[Chip], counts: _Counts) -> Group:
     # Literals first, what is open after them.
     chips.sort(key=lambda chip: bool(chip.continuation.members))
-    silent = sum(chip.token is not None for chip in chips)
-    tokens = int(np.count_nonzero(claim)) + silent
-    return Group(name, tuple(chips[:MAX_CHIPS]), tokens, max(0, len(chips) - MAX_CHIPS))
+    return Group(name, tuple(chips[:MAX_CHIPS]), max(0, len(chips) - MAX_CHIPS), counts)
 
 
 def _listed(group: Group, width: int = 400) -> str:

@@ -14,8 +14,7 @@ import traitlets as t
 from visualizers.live_base import LiveView, Traits, picked, synced
 from workbench.comparing.ablating import FIRST, MECHANISMS, METRICS, NONE, Ablation, ablate
 from workbench.panels.base import Desk, Message, Panel
-from workbench.panels.screen import NAMES, load
-from workbench.screen.recording import model_word
+from workbench.panels.screen import NAMES, load, models
 from workbench.session import Change
 
 MOST_REPEATS: Final = 100
@@ -73,7 +72,7 @@ class AblatePanel(Panel, name="ablate", title="Ablate", tab="first", rank=20, wi
         self._drawn: Ablation | None = None
         self._choices = {
             "mechanisms": [[word, title, word in FIRST] for word, (title, _) in MECHANISMS.items()],
-            "writers": [["", "this text"], *([word, NAMES[word]] for word in dict.fromkeys((model_word(), "demo")))],
+            "writers": [],
             "none": NONE,
         }
 
@@ -81,6 +80,8 @@ class AblatePanel(Panel, name="ablate", title="Ablate", tab="first", rank=20, wi
         vocabularies = list(dict.fromkeys((self.session.tokenizer.name, *VOCABULARIES)))
         if self._settings["vocabulary"] not in vocabularies:
             self._settings["vocabulary"] = vocabularies[0]
+        if change is None:  # it comes into sight: a model may have been fetched meanwhile
+            self._choices["writers"] = [["", "this text"], *models()]
         self.view.choices = {**self._choices, "vocabularies": vocabularies}
         with self.view.hold_sync():
             if self.result is not None and self.result is not self._drawn:

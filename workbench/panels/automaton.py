@@ -5,19 +5,17 @@ Read on: `visualizers/live_automaton.py` (`AutomatonView`), `visualizers/way.py`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from typing import overload
 
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.forest import Forest, engine
 from kernels_core.inspect.snapshots import Automaton
 from visualizers.live import MAX_ITEMS, AutomatonView
-from visualizers.way import Column, Travelled, Way
+from visualizers.way import Travelled, Way
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import pointers, rule_place, rules_at
 from workbench.provenance.rules import called, spelt_out
-from workbench.session import Change, Session
+from workbench.session import Change
 
 
 class AutomatonPanel(Panel, name="automaton", title="Automaton", rank=10):
@@ -31,7 +29,6 @@ class AutomatonPanel(Panel, name="automaton", title="Automaton", rank=10):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._way = WayOf(desk.session)
         self._choosing = False
         self.view: AutomatonView = AutomatonView(
             desk.session.inspect.automaton(), partial(called, desk.session.document)
@@ -43,9 +40,22 @@ class AutomatonPanel(Panel, name="automaton", title="Automaton", rank=10):
         self.view.automaton = automaton
         made = (self.session.inspect.compiled, len(automaton.rules))
         self.view.spelt_out = self.once("spelt out", made, lambda: list(spelt_out(self.session.inspect, automaton)))
-        self.view.show(self.session.inspect.frontier(), self._way.travelled(automaton))
+        self.view.show(self.session.inspect.frontier(), self._travelled(automaton))
         self.view.places = self._places()
         self.chosen()
+
+    def _travelled(self, automaton: Automaton) -> Travelled:
+        """Where the text went; nothing of a text whose chart is too large to be looked at."""
+        compiled = self.session.inspect.compiled
+        way = self.once("way", compiled, lambda: Way(automaton))
+        way.grow(automaton)
+        forest = engine(compiled)
+        with forest.lock:
+            try:
+                forest.seek(self.session.inspect.matcher.steps())
+            except BudgetExceededError:
+                return Travelled()
+            return way.go(_bytes(forest), lambda number: [(item.state, item.origin) for item in forest.column(number)])
 
     def _places(self) -> dict[str, str]:
         """By rule of the automaton that is at work: where in the source the innermost of its items began."""
@@ -111,48 +121,6 @@ class AutomatonPanel(Panel, name="automaton", title="Automaton", rank=10):
             self.desk.select(**chosen)
 
 
-class WayOf:
-    """The way of a session's text through its automaton."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._way: tuple[object, Way] | None = None
-
-    def travelled(self, automaton: Automaton) -> Travelled:
-        """Where the text went; nothing of a text whose chart is too large to be looked at."""
-        compiled = self._session.inspect.compiled
-        if self._way is None or self._way[0] is not compiled:
-            self._way = compiled, Way(automaton)
-        _, way = self._way
-        way.grow(automaton)
-        forest = engine(compiled)
-        with forest.lock:
-            try:
-                forest.seek(self._session.inspect.matcher.steps())
-            except BudgetExceededError:
-                return Travelled()
-            return way.go(_bytes(forest), _Columns(forest))
-
-
 def _bytes(forest: Forest) -> bytes:
     """One byte for each column but the first; a token without text has one too."""
     return b"".join(step.text or (b"" if step.token is None else b"\0") for step in forest.steps)
-
-
-class _Columns(Sequence[Column]):
-    """The columns of a forest, looked up when they are asked for."""
-
-    def __init__(self, forest: Forest) -> None:
-        self._forest = forest
-
-    def __len__(self) -> int:
-        return self._forest.last + 1
-
-    @overload
-    def __getitem__(self, index: int) -> Column: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Column]: ...
-    def __getitem__(self, index: int | slice) -> Column | Sequence[Column]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(*index.indices(len(self)))]
-        return [(item.state, item.origin) for item in self._forest.column(index)]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict, TypeVar, cast
 
 from visualizers.live_base import LiveView
+from workbench.session.masks import Known
 
 if TYPE_CHECKING:
     from workbench.provenance import SourcePlace
@@ -131,6 +132,13 @@ class Panel:
         if what not in self._made or self._made[what][0] != of:
             self._made[what] = of, make()
         return cast(T, self._made[what][1])
+
+    def at_place(self, what: str, of: object, make: Callable[[], T]) -> T:
+        """`what` as `make` gives it at the session's place, kept for each place of this text while `of` stays the same:
+        going back asks the engine nothing again."""
+        session = self.session
+        known: Known = self.once(what, (session.document, session.steps, of), Known)
+        return known.once(session.place, what, make)
 
     def chosen(self) -> None:
         """The selection changed while the panel is in sight.  Views that have the trait `selection` have it already."""

@@ -45,11 +45,8 @@ class CachesPanel(Panel, name="caches", title="Caches", tab="first", rank=10, wi
 
     def _places(self, record: CacheRecord) -> dict[int, str]:
         """Where in the source the present text stood at each step that `record` tells of, as far as that is known."""
-        position, at = 0, {0: 0}
-        for number, step in enumerate(self.session.steps[: self.session.index], 1):
-            position += len(step.data)
-            at[number] = position
-        steps = [step for step in dict.fromkeys(visit.event.step for visit in record.visits) if step in at]
+        at = [0, *(step.end for step in self.session.steps[: self.session.index])]
+        steps = [step for step in dict.fromkeys(visit.event.step for visit in record.visits) if step < len(at)]
         found = zip(steps, pointers(self.session.inspect, [at[step] for step in steps]), strict=True)
         return {step: pointer for step, pointer in found if pointer is not None}
 

@@ -16,7 +16,7 @@ from visualizers.compare import CompareView
 from workbench.comparing.comparison import Comparison
 from workbench.comparing.sides import Missing, Side, ask, common_ids, open_engines, parse_engine
 from workbench.languages import Source
-from workbench.panels.base import Desk, Panel
+from workbench.panels.base import Desk, Message, Panel
 from workbench.peers.catalogue import ENGINES, installed, package_of
 from workbench.session import Change
 from workbench.tokenizers import Tokenizer
@@ -64,17 +64,18 @@ class ComparePanel(Panel, name="compare", title="Compare", rank=100, wide=True):
         self.view: CompareView = CompareView(choices)
         self.view.chosen = peers[0] if peers else OURS[1][0]
         self._place: tuple[object, ...] | None = None
+        self.actions = {
+            "compare": lambda said: self.ask(str(said.get("engine") or "ours"), str(said.get("grammar") or "")),
+            "present": self._show_present,
+        }
 
     def update(self, change: Change | None) -> None:
         """Nothing is computed here: an answer to another place is marked."""
         if self.view.status in ("done", "stale"):
             self.view.status = "done" if self._question().place == self._place else "stale"
 
-    def received(self, content: object) -> None:
-        if isinstance(content, dict) and content.get("type") == "compare":
-            self.ask(str(content.get("engine") or "ours"), str(content.get("grammar") or ""))
-        elif isinstance(content, dict) and content.get("type") == "present":
-            self.view.other_text = self.session.document.text
+    def _show_present(self, _content: Message) -> None:
+        self.view.other_text = self.session.document.text
 
     def ask(self, engine: str, grammar: str = "") -> None:
         """Compare with `engine` (see `parse_engine`) and `grammar` ("": the same one); one question at a time."""

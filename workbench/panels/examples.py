@@ -5,7 +5,6 @@ Read on: `workbench/session/examples.py` (what is judged), `frontend/src/example
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import traitlets as t
@@ -21,7 +20,7 @@ from workbench.session.examples import Example, Judged, as_test
 FORBIDS_MS: Final = 60.0
 
 
-class ExamplesView(LiveView[Sequence[Judged]]):
+class ExamplesView(LiveView[list[list[Any]]]):
     """`rows`: [text, must, ok, characters taken, told] each; `draft`: the source is being edited, and the last that
     could be read is asked; `code`: the same as a test.
 
@@ -35,8 +34,8 @@ class ExamplesView(LiveView[Sequence[Judged]]):
     draft = synced(t.Bool(False))
     code = synced(t.Unicode())
 
-    def traits_of(self, snapshot: Sequence[Judged]) -> Traits:
-        return {"rows": [_row(judged) for judged in snapshot]}
+    def traits_of(self, snapshot: list[list[Any]]) -> Traits:
+        return {"rows": snapshot}
 
     def static_html(self) -> str:
         rows = [
@@ -49,9 +48,9 @@ class ExamplesView(LiveView[Sequence[Judged]]):
         return f"ExamplesView({sum(row[2] for row in self.rows)} of {len(self.rows)} as they must be)"
 
 
-def _row(judged: Judged) -> list[Any]:
+def _row(session: Session, judged: Judged) -> list[Any]:
     taken = len(judged.example.text.encode()[: judged.farthest].decode(errors="ignore"))
-    return [judged.example.text, judged.example.must, judged.ok, taken, judged.told]
+    return [judged.example.text, judged.example.must, judged.ok, taken, _told(session, judged)]
 
 
 def _told(session: Session, judged: Judged) -> str:
@@ -77,9 +76,7 @@ class ExamplesPanel(Panel, name="examples", title="Examples", tab="first", rank=
         now = (session.inspect.compiled, session.examples)
         if self._known != now:
             self._known = now
-            found = session.inspect.examples()
-            self.view.show(found)
-            self.view.rows = [[*_row(one)[:4], _told(session, one)] for one in found]
+            self.view.show([_row(session, one) for one in session.inspect.examples()])
             self.view.code = as_test(session.document, session.examples)
         self.view.draft = session.edits.draft is not None
 

@@ -1,15 +1,18 @@
 """What may come next by meaning, what may not and why, and what callers decide.
 
-Read on: `workbench/next/next_tokens.py`, `workbench/next/refusals.py`, `visualizers/next.py`.
+Read on: `workbench/next/next_tokens.py`, `workbench/next/refusals.py`, `frontend/src/next.js`.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+import traitlets as t
+
 from visualizers.glyphs import glyph
-from visualizers.live_base import Traits
-from visualizers.next import NextView
+from visualizers.live_base import LiveView, Traits, synced
+from visualizers.standalone import Part
+from visualizers.tables import card, pre
 from visualizers.tokens import token_index
 from workbench.next import Callers, callers
 from workbench.next.probes import LONGEST, short_end
@@ -22,9 +25,67 @@ QUICK: Final = 0.03
 REST: Final = 0.25
 """Seconds of search for the rest: so long, at most, does a key that is pressed meanwhile wait."""
 
+ABOUT: Final = ("label", "pointer", "counts", "closes", "blocked")
+"""What the line on an object tells of it."""
+TABS: Final = ("next", "members", "refused", "uncertain")
+
 _GIVEN_UP: Final = (
     f"none was found: it has more than {LONGEST:,} bytes, or a token without text, or it takes too long to calculate"
 )
+
+
+class NextView(LiveView[Traits]):
+    """`show(outlook.state())` shows the chips and `show_members(members.state())` the objects: `objects` has a line on
+    each, and `members`, `refused` and `uncertain` hold the rows of those tabs, or nothing while another is in front.
+
+    `tab` is the tab in front, `json` whether the source is of JSON, which alone has objects with members.  `selection`
+    is what all views share, of which this one sets `token`, `rule` and `pointer`.  A chip that is taken comes back as
+    {kind: "take", group, chip, position}.
+    """
+
+    _module = "next"
+    _height = 360
+    _placed = ("outlook", "objects", "members", "refused", "uncertain")
+    _given = ("tab",)
+
+    outlook = synced(t.Dict())
+    objects = synced(t.List())
+    members = synced(t.Dict())
+    refused = synced(t.Dict())
+    uncertain = synced(t.Dict())
+    tab = synced(t.Enum(TABS, default_value="next"))
+    json = synced(t.Bool(True))
+    selection = synced(t.Dict())
+
+    def __init__(self) -> None:
+        self._members: Traits = {}
+        super().__init__()
+
+    def traits_of(self, snapshot: Traits) -> Traits:
+        return {"outlook": dict(snapshot)}
+
+    def show_members(self, members: Traits) -> None:
+        """Show the objects that are being written; their members travel while somebody looks at them."""
+        self._members = members
+        with self.hold_sync():
+            self.objects = [
+                {key: value for key, value in one.items() if key in ABOUT} for one in members.get("objects", ())
+            ]
+            self._list_members()
+
+    @t.observe("tab")  # type: ignore[misc]
+    def _list_members(self, _change: object = None) -> None:
+        self.members = self._members if self.tab == "members" else {}
+
+    def part(self) -> Part:
+        part = super().part()
+        return {**part, "state": {**part["state"], "members": self._members}}
+
+    def __repr__(self) -> str:
+        if not self._shown:
+            return "NextView(empty)"
+        groups = ", ".join(f"{len(group['chips'])} {group['name']}" for group in self._shown["groups"])
+        return f"NextView({groups or 'nothing'})"
 
 
 class NextPanel(Panel, name="next", title="What next", rank=80):
@@ -37,6 +98,7 @@ class NextPanel(Panel, name="next", title="What next", rank=80):
         super().__init__(desk)
         self.view: NextView = NextView()
         self._callers: Callers | None = None
+        self._told: dict[str, object] = {}  # what is shown, for a page without a kernel
         self.view.answers("tokens", self._tokens_of_chip)
         self.view.answers("more", self._rest)
         self.view.answers("end", self._end)
@@ -47,12 +109,18 @@ class NextPanel(Panel, name="next", title="What next", rank=80):
         self.actions = {"take": self._take}
 
     def update(self, change: Change | None) -> None:
+        self._told = {}
+        here, members = self.session.inspect.next(seconds=QUICK), self.session.inspect.members()
         with self.view.hold_sync():
             self.view.json = self.session.document.is_json
-            self.view.show(self.session.inspect.next(seconds=QUICK).state())
-            self.view.show_members(self.session.inspect.members().state())
+            self.view.show(here.state())
+            self.view.show_members(members.state())
+            self._told = {"next": here, "members": members}
             self.view.refused, self.view.uncertain = {}, {}
             self._fill()
+
+    def static_html(self) -> str:
+        return card("What next", [], "".join(pre(str(one)) for one in self._told.values() if one))
 
     def _fill(self, _change: object = None) -> None:
         """The rows of the tab in front; the others wait until somebody looks."""
@@ -108,7 +176,8 @@ class NextPanel(Panel, name="next", title="What next", rank=80):
         uncertain = refused - counts["rejected"]
         told = f"{refused:,} refused = {counts['rejected']:,} rejected (by the token sets alone)"
         told += f" + {uncertain:,} uncertain that the callers refuse"
-        return {**self.session.inspect.refusals(reasons=reasons).state(), "sum": told}
+        self._told["refused"] = found = self.session.inspect.refusals(reasons=reasons)
+        return {**found.state(), "sum": told}
 
     def _tokens_of_chip(self, content: Traits) -> Traits:
         with self.session.inspect.held():

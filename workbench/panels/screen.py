@@ -31,7 +31,7 @@ from workbench.screen.outcome import Outcome, ended_early, outcome, python_of
 from workbench.screen.parts import Part, parts_of
 from workbench.screen.recent import called, note_opened, opened_last
 from workbench.screen.recording import Recording, Token, model_word, recorded, tokens_of
-from workbench.screen.state import Here, here_state, matched, text_state
+from workbench.screen.state import here_state, matched, text_state
 from workbench.session import Change
 
 if TYPE_CHECKING:
@@ -96,6 +96,16 @@ def load(word: str) -> LanguageModel:
         if word not in _models:
             _models[word] = read_model(word, "auto", None)
         return _models[word]
+
+
+def _named(word: str) -> str:
+    """What a model is called, by its word or its own name."""
+    return NAMES.get(word, word)
+
+
+def models() -> list[list[str]]:
+    """The models that are on this machine now, word and name each, the best first."""
+    return [[word, NAMES[word]] for word in dict.fromkeys((model_word(), "demo"))]
 
 
 def with_recorded(tokens: Sequence[Token], recorded: Sequence[Token]) -> Sequence[Token]:
@@ -180,7 +190,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         self.view: ScreenView = ScreenView()
         self._entry: Entry | None = None
         self._recording: Recording | None = None
-        self._model = model_word()
+        self._models = models()
+        self._model = self._models[0][0]
         self._settings = Settings()
         self._ran: Ran | None = None
         self._plays = 0
@@ -191,7 +202,6 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         self._offer: Source | None = None  # what a paste may have meant that named no file
         self._memo: Memo | None = None
         self._parts: tuple[object, tuple[Part, ...]] = (None, ())
-        self._here: tuple[object, Here, tuple[SourcePlace, ...]] | None = None
         self._recent = opened_last()
         self._edited: Source | None = None  # what stands among those for the source that is edited here
         self._opened_on = self.session.document.key
@@ -210,6 +220,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             "copy": lambda _message: self.view.send({"copy": self.code(), "said": "the Python of this run"}),
         }
         self.actions = {kind: self.attempt(action) for kind, action in actions.items()}
+        self.actions["models"] = self._look_for_models
         if self.session.edits.memo is None:
             self._remember()
 
@@ -233,6 +244,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
     def update(self, change: Change | None) -> None:
         session = self.session
         self._recall()
+        if change is None:  # it comes into sight: one may have been fetched meanwhile
+            self._models = models()
         tokens, judged = self._tokens()
         refused = session.edits.refused
         trace = session.trace
@@ -244,14 +257,26 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             "text", key, lambda: text_state(session, tokens, parts, refused, judged=judged).plain()
         )
         asked, reading = not session.model.is_running, self.desk.reading
-        where = (session.place, session.document, session.steps, len(tokens), self._recording, judged, reading)
         ahead = change is None or self.view.pane == PLACE
-        if not asked or self._here is None or self._here[0] not in ((where, ahead), (where, True)):
-            found = here_state(session, tokens, asked=asked, judged=judged, reading=reading, ahead=ahead)
-            self._here = ((where, ahead), *found)
-        _, here, self.desk.forbids = self._here
-        self.view.here = asdict(here)
+
+        def look() -> tuple[dict[str, Any], tuple[SourcePlace, ...]]:
+            here, forbids = here_state(session, tokens, asked=asked, judged=judged, reading=reading, ahead=ahead)
+            return asdict(here), forbids
+
+        what = "here and ahead" if ahead else "here"
+        of = session.trace, len(tokens), self._recording, judged, reading
+        # While a model writes, no place lasts.
+        self.view.here, self.desk.forbids = self.at_place(what, of, look) if asked else look()
+        self._tell_bar()
+
+    def _tell_bar(self) -> None:
         self.view.bar = self.once("bar", self._told_of(), self._bar)
+
+    def _look_for_models(self, _message: Message) -> None:
+        """Somebody is about to choose one."""
+        with self.session.inspect.held():
+            self._models = models()
+            self._tell_bar()
 
     def _tokens(self) -> tuple[Sequence[Token], bool]:
         """The run that wrote the text: the live one, the last, or the recorded one, whichever says more of it; and
@@ -319,31 +344,30 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         session, desk, ran = self.session, self.desk, self._ran
         run = session.model.current, session.trace, None if ran is None else ran.made
         text = session.document, session.edits.draft, session.steps, session.tokenizer, desk.reading
-        chosen = self._entry, self._recording, self._model, self._settings, self._recent, self._plays, self._offer
-        return (*run, *text, *chosen, self._busy, self._note, self._untold, self.message or desk.trouble)
+        chosen = self._entry, self._recording, self._model, self._models, self._settings
+        opened = self._recent, self._plays, self._offer
+        return (*run, *text, *chosen, *opened, self._busy, self._note, self._untold, self.message or desk.trouble)
 
     def _bar(self) -> dict[str, Any]:
         session, trace, run = self.session, self.session.trace, self.session.model.current
-        draft, look = session.edits.draft, ""
+        draft, speaker, look = session.edits.draft, "", ""
         shown = session.document if draft is None else draft.source
-        if run is not None or (trace is not None and matched(session.steps, self._convert(trace.generation.steps))):
-            speaker = (
-                f"{NAMES.get(self._model, self._model)} speaks"
-                if run is not None
-                else f"{NAMES.get(self._model, self._model)} wrote this"
-                f"{'' if trace is None or trace.generation.constrained else ', without the grammar'}"
-            )
+        if run is not None:
+            speaker = f"{_named(self._model)} speaks"
+        elif trace is not None and matched(session.steps, self._convert(trace.generation.steps)):
+            made = trace.generation
+            ran = self._ran_of(made)
+            speaker = f"{_named(made.model if ran is None else ran.word)} wrote this"
+            speaker += "" if made.constrained else ", without the grammar"
         elif self._recording is not None and matched(session.steps, self._recording.tokens):
-            speaker = f"a recorded run of {NAMES.get(self._recording.model, self._recording.model)}"
+            speaker = f"a recorded run of {_named(self._recording.model)}"
             look = "" if self._entry is None else self._entry.look
-        else:
-            speaker = ""
         return {
             "gallery": [[entry.name, entry.title] for entry in GALLERY],
             "recent": [[f"recent-{number}", called(source)] for number, source in enumerate(self._recent)],
             "entry": "" if self._entry is None else self._entry.name,
             "title": shown.name or shown.title,
-            "models": [[word, NAMES[word]] for word in dict.fromkeys((model_word(), "demo"))],
+            "models": self._models,
             "model": self._model,
             "tokenizers": list(dict.fromkeys((session.tokenizer.name, *TOKENIZERS))),
             "tokenizer": session.tokenizer.name,
@@ -419,7 +443,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             self.message = ""
         if kind in ("prefix", "text", "undo", "redo"):
             self._note = ""
-        if kind != "offer":
+        if kind not in ("offer", "models"):
             self._offer = None
         super().received(content)
 

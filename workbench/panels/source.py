@@ -191,10 +191,14 @@ class SourcePanel(Panel, name="source", title="Source", tab="", rank=30):
             warned = [{**mistake_state(one), "warning": True} for one in found]
             view.mistakes = [mistake_state(one) for one in (draft.mistakes if draft is not None else ())] + warned
             self._offer, view.offer, view.status = offered(session)
-        self._places = () if draft is not None else provenance(session.inspect)
-        view.places = [place_state(session.document, place) for place in self._places[:MAX_PLACES]]
+        self._places, view.places = self.at_place("places", None, self._read) if draft is None else ((), [])
         view.forbids = [place_state(session.document, place) for place in self.desk.forbids if draft is None]
         view.selected = selected_span(session, self.desk.selection)
+
+    def _read(self) -> tuple[tuple[SourcePlace, ...], list[State]]:
+        """What is read here and may come, and the same for the browser."""
+        found = provenance(self.session.inspect)
+        return found, [place_state(self.session.document, place) for place in found[:MAX_PLACES]]
 
     def chosen(self) -> None:
         self.view.selected = selected_span(self.session, self.desk.selection)

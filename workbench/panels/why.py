@@ -1,16 +1,39 @@
 """Why: one text or token explained, whatever it is that a person points at.
 
-Read on: `workbench/next/why.py`, `visualizers/why.py`.
+Read on: `workbench/next/why.py`, `frontend/src/why.js`.
 """
 
 from __future__ import annotations
 
+import traitlets as t
+
 from visualizers.glyphs import parse
-from visualizers.live_base import Traits
-from visualizers.why import WhyView
+from visualizers.live_base import LiveView, Traits, synced
+from visualizers.tables import card, pre
 from workbench.next.why import Why, why, with_reasons
 from workbench.panels.base import Desk, Message, Panel
 from workbench.session import Change
+
+
+class WhyView(LiveView[Traits]):
+    """`show(why.state())` explains; an empty mapping shows how to ask.  `asked` is the text in the view's own box.
+
+    `selection` is what all views share, of which this one sets `rule` and `pointer`.  Messages: {kind: "ask", text},
+    and {kind: "type", what, number, position} to type a suggestion, the forced text or the end.
+    """
+
+    _module = "why"
+    _height = 320
+
+    why = synced(t.Dict())
+    asked = synced(t.Unicode(""))
+    selection = synced(t.Dict())
+
+    def traits_of(self, snapshot: Traits) -> Traits:
+        return {"why": dict(snapshot)}
+
+    def __repr__(self) -> str:
+        return f"WhyView({self.why['message']!r})" if self.why else "WhyView(empty)"
 
 
 class WhyPanel(Panel, name="why", title="Why", rank=90):
@@ -51,6 +74,9 @@ class WhyPanel(Panel, name="why", title="Why", rank=90):
         self._subject = token
         self._asked = ""
         self._explain(token)
+
+    def static_html(self) -> str:
+        return "" if self._found is None else card("Why", [], pre(str(self._found)))
 
     def _ask(self, content: Message) -> None:
         self._asked = str(content.get("text") or "")

@@ -14,14 +14,11 @@ from kernels_core.display import register
 from kernels_core.errors import BudgetExceededError
 from visualizers import formatters
 from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape, size
-from visualizers.next import NextView
 from visualizers.svg import automaton_html, automaton_pdf, to_svg
 from visualizers.tables import card, chip, details, dim, more, pre
-from visualizers.why import WhyView
 from workbench.explorer.explorer import Explorer
 from workbench.generation.side_by_side import SideBySide
 from workbench.generation.trace import Generation
-from workbench.next.next_tokens import NextTokens
 from workbench.next.why import Why
 from workbench.provenance.rules import called
 from workbench.reports import cockpit
@@ -44,8 +41,7 @@ def register_all() -> None:
     register(SideBySide, html=cockpit.side_by_side_html, text=cockpit.side_by_side_text)
     register(Session, html=_session, live=Explorer)
     register(Inspector, svg=_automaton_svg, pdf=_automaton_pdf)
-    register(NextTokens, html=lambda found: formatters.static_of(NextView)(found.state()))
-    register(Why, html=lambda found: formatters.static_of(WhyView)(found.state()))
+    register(Why, html=lambda found: pre(str(found)))
 
 
 def _automaton_svg(inspect: Inspector) -> str:

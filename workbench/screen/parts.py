@@ -96,7 +96,8 @@ def _of_modes(session: Session, steps: Sequence[Step]) -> list[tuple[str, str]]:
         mode, hue = modes[number] if modes else ("", "")
         if hue.startswith("tag"):  # where the source says nothing, what it said before
             before = named[-1][0] if named and named[-1][1] == "tag" else ""
-            named.append((name or before or _tag_name(session, mode), "tag"))
+            said = _tag_name(session, name) if session.document.language == "structural_tag" else name
+            named.append((said or before or _tag_name(session, mode), "tag"))
         elif hue:
             named.append((mode.split(" ")[0] if hue == "trigger" else mode, hue))
         else:

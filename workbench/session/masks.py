@@ -80,7 +80,7 @@ class Fills:
 
 
 class Known:
-    """What is known of parser states, those that were asked for last."""
+    """What is known of parser states (or of places of a text), those that were asked for last."""
 
     def __init__(self, most: int = MAX_KNOWN) -> None:
         self._most = most
