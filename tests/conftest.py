@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
-# They run many experiments, each of which has a test of its own.
-LONG_NOTEBOOKS = ("ablation.ipynb", "reproduce_the_paper.ipynb")
+# They run many experiments, each of which has a test of its own; the tour runs in a browser (`browser/test_tour.py`).
+LONG_NOTEBOOKS = ("ablation.ipynb", "reproduce_the_paper.ipynb", "tour.ipynb")
 
 # No deadline and no complaint about slow data: both depend on how busy the machine is.
 BY_LOAD = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
