@@ -27,7 +27,7 @@ LONG_NOTEBOOKS = ("ablation.ipynb", "reproduce_the_paper.ipynb", "tour.ipynb")
 # No deadline and no complaint about slow data: both depend on how busy the machine is.
 BY_LOAD = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("check", derandomize=True, max_examples=15, print_blob=True, **BY_LOAD)
-settings.register_profile("ci", derandomize=True, max_examples=60, print_blob=True, **BY_LOAD)
+settings.register_profile("ci", derandomize=True, max_examples=40, print_blob=True, **BY_LOAD)
 settings.register_profile("long", max_examples=1_000, print_blob=True, **BY_LOAD)
 
 
