@@ -89,11 +89,54 @@ def test_plain_spelling_leaves_no_choice_in_known_text() -> None:
     assert matcher.is_completed()
 
 
+def test_pattern_keys_and_additional_keys() -> None:
+    schema = texts(
+        {
+            "properties": {"x1": {"type": "integer"}},
+            "patternProperties": {"^x": {"minimum": 0}, "1$": {"maximum": 9}},
+            "additionalProperties": {"type": "string"},
+        }
+    )
+    for text in ['{"x1": 5}', '{"y": "s"}', '{"xa": 10}', '{"x1": 3, "a1": -4, "xb1": 0, "z": ""}', '{"xa": "s"}']:
+        assert text in schema, text
+    for text in ['{"x1": 10}', '{"x1": -1}', '{"y": 1}', '{"xa": -1}', '{"xb1": 10}', '{"a1": 10}']:
+        assert text not in schema, text
+
+
+def test_pattern_keys_that_say_what_a_key_is_not() -> None:
+    schema = texts(
+        {
+            "properties": {"ab": {"type": "integer"}},
+            "patternProperties": {"^.$": {}, "^(?!a)": {"maxLength": 2}},
+            "additionalProperties": {"type": "string"},
+        }
+    )
+    for text in ['{"ab": 1}', '{"a": []}', '{"b": "x"}', '{"abc": "long"}', '{"cd": "x"}', '{"cd": 1}']:
+        assert text in schema, text
+    for text in ['{"ab": "x"}', '{"b": "long"}', '{"abc": 1}', '{"cd": "long"}']:
+        assert text not in schema, text
+
+
+def test_counts_of_members() -> None:
+    schema = judge({"properties": {"a": {}, "b": {}}, "minProperties": 2, "maxProperties": 3})
+    for size in range(6):
+        for names in ("abxyz"[:size], "xyzwv"[:size], "bxyzw"[:size]):
+            assert schema.accepts(dict.fromkeys(names, 1)) == (2 <= size <= 3), names
+
+
 def test_texts_that_repeat_an_additional_key() -> None:
     # Not context-free, and documented: each of the two must be allowed as if it stood alone.
     schema = texts({"additionalProperties": {"type": "integer"}})
     assert '{"q": 1, "q": 2}' in schema
     assert '{"q": 1, "q": "x"}' not in schema
+
+
+def test_one_of_means_exactly_one() -> None:
+    schema = judge({"oneOf": [{"required": ["a"]}, {"required": ["b"]}], "type": "object"})
+    for value, valid in [({"a": 1}, True), ({"b": 1}, True), ({"a": 1, "b": 1}, False), ({}, False), ({"c": 1}, False)]:
+        assert schema.accepts(value) == valid, value
+    numbers = judge({"oneOf": [{"multipleOf": 2}, {"multipleOf": 3}], "type": "integer", "minimum": 0, "maximum": 12})
+    assert [n for n in range(13) if numbers.accepts(n)] == [2, 3, 4, 8, 9, 10]
 
 
 @pytest.mark.parametrize(
@@ -131,6 +174,15 @@ def test_members_count_beside_any_of() -> None:
     verdict, validator = judge(schema), Draft202012Validator(schema)
     for value in (5, {}, {"a": ""}, {"b": ""}, {"a": "", "b": ""}, {"a": 1}, {"c": ""}, {"a": "", "c": ""}):
         assert verdict.accepts(value) == validator.is_valid(value), value
+
+
+def test_negations_reach_inside() -> None:
+    schema = judge({"not": {"properties": {"a": {"items": {"type": "string"}}}, "required": ["a"]}})
+    for value, valid in [
+        (1, False), ({}, True), ({"a": ["x"]}, False), ({"a": ["x", 1]}, True), ({"a": []}, False), ({"b": 1}, True),
+        ({"a": 5}, False),
+    ]:  # fmt: skip
+        assert schema.accepts(value) == valid, value
 
 
 def test_chains_of_conditions_stay_small() -> None:
@@ -187,12 +239,55 @@ def test_unevaluated_properties_by_branch() -> None:
         assert schema.accepts(value) == valid, value
 
 
+def test_arrays() -> None:
+    schema = judge(
+        {
+            "prefixItems": [{"type": "integer"}, {"type": "string"}],
+            "items": {"type": "null"},
+            "minItems": 1,
+            "maxItems": 4,
+        }
+    )
+    for value, valid in [
+        ([], False), ([1], True), ([1, "a"], True), ([1, "a", None, None], True), ([1, "a", None, None, None], False),
+        (["a"], False), ([1, "a", 1], False), ({}, True),
+    ]:  # fmt: skip
+        assert schema.accepts(value) == valid, value
+    assert "[]" in texts({"type": "array"})
+    assert "[1,]" not in texts({"type": "array"})
+
+
 def test_contains_with_counts() -> None:
     schema = judge({"contains": {"type": "string"}, "minContains": 2, "maxContains": 3, "maxItems": 6})
     for count in range(6):
         for others in range(3):
             value = ["s"] * count + [1] * others
             assert schema.accepts(value) == (2 <= count <= 3 and len(value) <= 6), value
+
+
+def test_recursion() -> None:
+    schema = judge(
+        {
+            "$defs": {
+                "tree": {
+                    "type": "object",
+                    "properties": {
+                        "v": {"type": "integer"},
+                        "kids": {"type": "array", "items": {"$ref": "#/$defs/tree"}},
+                    },
+                    "required": ["v"],
+                    "additionalProperties": False,
+                }
+            },
+            "$ref": "#/$defs/tree",
+        }
+    )
+    deep: Any = {"v": 1}
+    for _ in range(50):
+        deep = {"v": 2, "kids": [deep, {"v": 3}]}
+    assert schema.accepts(deep)
+    deep["kids"][0]["kids"][1]["w"] = 1
+    assert not schema.accepts(deep)
 
 
 def test_references_with_siblings_names_and_documents() -> None:
