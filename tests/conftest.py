@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
-# They run many experiments, each of which has a test of its own.
-LONG_NOTEBOOKS = ("ablation.ipynb", "reproduce_the_paper.ipynb")
+# They run many experiments, each of which has a test of its own; the tour runs in a browser (`browser/test_tour.py`).
+LONG_NOTEBOOKS = ("ablation.ipynb", "reproduce_the_paper.ipynb", "tour.ipynb")
 
 # No deadline and no complaint about slow data: both depend on how busy the machine is.
 BY_LOAD = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("check", derandomize=True, max_examples=15, print_blob=True, **BY_LOAD)
-settings.register_profile("ci", derandomize=True, max_examples=60, print_blob=True, **BY_LOAD)
+settings.register_profile("ci", derandomize=True, max_examples=40, print_blob=True, **BY_LOAD)
 settings.register_profile("long", max_examples=1_000, print_blob=True, **BY_LOAD)
 
 

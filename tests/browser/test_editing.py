@@ -1,6 +1,6 @@
-"""What one writes stays in sight, and what is typed for one is tokens.
+"""What one writes stays in sight, what is typed for one is tokens, and keys go where one is.
 
-Read on: `frontend/src/source.js`, `workbench/explorer/dashboard.py`.
+Read on: `frontend/src/source.js`, `frontend/src/focus.js`, `workbench/explorer/dashboard.py`.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
         "editing.ipynb",
         f"import workbench as wb\nsession = wb.Session({SCHEMA!r}, 'tekken', order='declared')\n"
         'session.read(\'{"name": "Ada"\')\nwb.explore(session).under_the_hood()',
+        *["# below"] * 12,
     ) as desk:
         yield desk
 
@@ -88,4 +89,21 @@ def test_the_line_that_one_writes_stays_in_sight(opened: OpenDesk) -> None:
         editor.press("Control+z")
     expect(opened.find("grammar-status")).to_be_hidden()
     assert editor.locator(".cm-line").count() <= lines + 5
+    assert opened.errors == []
+
+
+def test_the_panel_lets_go_of_the_keys_when_one_goes_elsewhere(opened: OpenDesk) -> None:
+    page, place = opened.page, opened.find("place")
+    here = place.inner_text()
+    cell = page.locator(".jp-InputArea .cm-content").nth(1)
+    cell.scroll_into_view_if_needed()
+    cell.click()
+    page.keyboard.press("Home")
+    page.keyboard.type("t")
+    page.keyboard.press("ArrowLeft")
+    expect(cell).to_have_text("t# below")
+    page.keyboard.press("Delete")
+    expect(cell).to_have_text("# below")
+    assert place.inner_text() == here
+    opened.to_top()
     assert opened.errors == []

@@ -1,4 +1,4 @@
-"""The keys stay with the screen: in a saved page at once, and in a table that is drawn anew.
+"""The keys stay with the screen of a saved page: at once, and in a table that is drawn anew.
 
 Read on: `frontend/src/focus.js`.
 """
@@ -12,25 +12,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import workbench as wb
-from tests.browser.desk import GRAMMAR, SIZE, OpenDesk, open_desk
-from tests.browser.lab import Lab
+from tests.browser.desk import GRAMMAR, SIZE
 
 pytestmark = pytest.mark.browser
 
 HELD = "() => Boolean(document.activeElement.closest('.ms-first'))"
-
-
-@pytest.fixture(scope="module")
-def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
-    with open_desk(
-        browser,
-        lab,
-        "focus.ipynb",
-        f"import workbench as wb\nsession = wb.Session({GRAMMAR!r}, 'tekken')\nsession.read('[ab,cd')\n"
-        "wb.explore(session).under_the_hood()",
-        *["# below"] * 12,
-    ) as desk:
-        yield desk
 
 
 @pytest.fixture(scope="module")
@@ -49,23 +35,6 @@ def page(browser: Browser, saved: Path) -> Iterator[Page]:
     page.wait_for_selector("html[data-ready]")
     yield page
     page.close()
-
-
-def test_the_panel_lets_go_of_the_keys_when_one_goes_elsewhere(opened: OpenDesk) -> None:
-    page, place = opened.page, opened.find("place")
-    here = place.inner_text()
-    cell = page.locator(".jp-InputArea .cm-content").nth(1)
-    cell.scroll_into_view_if_needed()
-    cell.click()
-    page.keyboard.press("Home")
-    page.keyboard.type("t")
-    page.keyboard.press("ArrowLeft")
-    expect(cell).to_have_text("t# below")
-    page.keyboard.press("Delete")
-    expect(cell).to_have_text("# below")
-    assert place.inner_text() == here
-    opened.to_top()
-    assert opened.errors == []
 
 
 def test_a_saved_page_has_its_keys_at_once_and_keeps_them(page: Page) -> None:

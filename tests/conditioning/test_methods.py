@@ -131,19 +131,14 @@ def test_many_draws_come_close(leaning: LanguageModel, exact: Samples, options: 
 
 
 @pytest.mark.parametrize("options", SPECIES, ids=BY_NAME)
-def test_a_seed_repeats_the_draws(leaning: LanguageModel, options: dict[str, Any]) -> None:
+def test_texts_are_in_the_language_and_a_seed_repeats_them(leaning: LanguageModel, options: dict[str, Any]) -> None:
     one, same, other = (draw(leaning, seed, n=40, **options) for seed in (1, 1, 2))
     assert one.tokens == same.tokens
     assert (one.log_weights == same.log_weights).all()
     assert one.tokens != other.tokens or (one.log_weights != other.log_weights).any()
-
-
-@pytest.mark.parametrize("options", SPECIES, ids=BY_NAME)
-def test_texts_are_in_the_language(leaning: LanguageModel, options: dict[str, Any]) -> None:
-    drawn = draw(leaning, 1, n=40, **options)
     compiled = leaning.compiler.compile_grammar(GRAMMAR)
     vocabulary = leaning.tokenizer.info.decoded_vocab
-    for text, tokens in zip(drawn.texts, drawn.tokens, strict=True):
+    for text, tokens in zip(one.texts, one.tokens, strict=True):
         matcher = GrammarMatcher(compiled)
         assert all(map(matcher.accept_token, tokens))
         assert matcher.is_terminated()

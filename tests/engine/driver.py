@@ -110,28 +110,6 @@ def _options(rows: Iterable[list[Settings]]) -> dict[str, Options]:
 
 VARIANTS: Final = _options(_rows())
 
-# What somebody might choose: with `--long` alone, since every two of these settings meet in `VARIANTS`.
-NAMED: Final = {
-    "lowered at once": Options.laboratory(lazy_lowering=False, direct_limit=0, differential_from=0),
-    "nothing inlined or unrolled": Options.laboratory(
-        inline_limit=0, unroll_limit=0, direct_limit=0, differential_masks=False
-    ),
-    "nothing inlined, small counts unrolled": Options.laboratory(inline_limit=0, direct_limit=0, differential_from=0),
-    "small rules inlined, nothing unrolled": Options.laboratory(
-        unroll_limit=0, cross_grammar_cache=False, direct_limit=0, differential_from=0
-    ),
-    "much inlined and unrolled": Options.laboratory(
-        inline_limit=400, unroll_limit=400, direct_limit=0, differential_from=0
-    ),
-    "nothing remembered": Options.laboratory(memoize_sets=False, differential_from=0),
-    "lookahead": Options.laboratory(lookahead=True, inline_limit=0, direct_limit=0, differential_from=0),
-    "compressed repetitions": Options.laboratory(repetition="compress", repetition_threshold=2, direct_limit=0),
-    "naive": Options(parser="naive"),
-    "token sets everywhere": Options.laboratory(direct_limit=0, differential_from=0),
-    "token sets without differences": Options.laboratory(direct_limit=0, differential_masks=False, unroll_limit=0),
-    "hardly any walk": Options.laboratory(direct_limit=2, inline_limit=0, differential_from=0),
-}
-
 
 def in_turn(cases: Mapping[str, Any], *, rows: int = 2) -> list[ParameterSet]:
     """Each case with the default options and as many `rows` of `VARIANTS`, taken in turn; with `--long`, with all.
@@ -143,7 +121,7 @@ def in_turn(cases: Mapping[str, Any], *, rows: int = 2) -> list[ParameterSet]:
     for case, value in cases.items():
         for name in ("default", *(next(turns) for _ in range(rows))):
             found.append(pytest.param(value, {name: VARIANTS[name]}, id=f"{case}: {name}"))
-        found.append(pytest.param(value, VARIANTS | NAMED, id=f"{case}: all options", marks=pytest.mark.long))
+        found.append(pytest.param(value, VARIANTS, id=f"{case}: all options", marks=pytest.mark.long))
     return found
 
 

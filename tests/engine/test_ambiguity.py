@@ -1,19 +1,14 @@
-"""Ambiguous grammars: masks are those of the reference at every prefix, and a byte costs the same behind many operands.
+"""Ambiguous grammars: a byte costs the same behind many operands.
 
-Read on: `kernels_core/earley/left_recursion.pyx`.
+Masks are compared in `test_against_reference.py`.  Read on: `kernels_core/earley/left_recursion.pyx`.
 """
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarMatcher, Options
-from tests.engine.driver import VARIANTS, compiled, mask
-from tests.reference import Recogniser
-from tests.reference.masks import mask_at
-from tests.strategies import ALPHABET, World, ambiguous_worlds, examples, texts
+from tests.engine.driver import compiled, mask
 
 VOCAB = [b"x", b"+", b"x+", b"+x", b"(", b")", b"a", b"aa"]
 SUMS = {
@@ -41,24 +36,6 @@ NESTED = {
     "two words of any if": ('root ::= s\ns ::= "x" | ("i" | "j" s "f") s ("e" s)?', "", "ijxf", "x"),
     "open brackets": ('root ::= e\ne ::= "x" | e e | "(" e ")"', "x", "(x", 4000 * ")"),
 }
-
-
-@examples(0.25)  # every letter is tried at every place; masks are compared in test_against_reference.py, too
-@given(ambiguous_worlds(), st.sampled_from(list(VARIANTS.values())), st.data())
-def test_masks_and_live_bytes_at_every_prefix(world: World, options: Options, data: st.DataObject) -> None:
-    ir, vocab = world
-    recogniser = Recogniser(ir)
-    state = recogniser.start()
-    matcher = GrammarMatcher(compiled(ir, vocab, options))
-    for byte in (*data.draw(texts(recogniser, max_size=9)), None):
-        expected = mask_at(recogniser, state, vocab) | ({len(vocab)} if state.completed else set())
-        assert mask(matcher) == expected
-        for other in ALPHABET:
-            assert matcher.fork().accept_string(bytes((other,))) == recogniser.reads(state, other)
-        if byte is None or not recogniser.reads(state, byte):
-            break
-        assert matcher.accept_string(bytes((byte,)))
-        state = recogniser.advance(state, byte)
 
 
 @pytest.mark.report(

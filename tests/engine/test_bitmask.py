@@ -38,17 +38,6 @@ rows_of_bits = st.integers(1, 70).flatmap(
 )
 
 
-@given(rows_of_bits, st.sampled_from(["numpy", "torch"]))
-def test_what_is_not_allowed_becomes_minus_infinity(allowed: list[list[bool]], kind: str) -> None:
-    bits = np.array(allowed)
-    logits: Any = np.arange(bits.size, dtype=np.float32).reshape(bits.shape)
-    expected = np.where(bits, logits, -np.inf)
-    if kind == "torch":
-        logits = torch.from_numpy(logits.copy())
-    apply_token_bitmask_inplace(logits, packed(allowed))
-    assert np.array_equal(np.asarray(logits), expected)
-
-
 @pytest.mark.parametrize("kind", ["numpy", "torch"])
 def test_chosen_rows_and_part_of_the_vocabulary(kind: str) -> None:
     logits: Any = np.zeros((3, 40), dtype=np.float32)

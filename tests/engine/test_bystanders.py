@@ -50,11 +50,15 @@ def test_a_called_off_fill_makes_nothing_and_harms_nobody() -> None:
     matcher.accept_string("ab" * 10)
     matcher.cancel_token = CancelToken()
     matcher.cancel_token.cancel()
-    before = grammar.machine.tables.state_count
+    before, untouched = grammar.machine.tables.state_count, row.copy()
     with pytest.raises(OperationCancelledError, match="after 20 bytes, inside 'root'"):
         matcher.fill_next_token_bitmask(row)
     assert grammar.machine.tables.state_count == before
+    assert (row == untouched).all()
     assert mask(other) == {0, 1, 2, 3}
+    matcher.cancel_token = None
+    assert other.accept_string("ab" * 10)
+    assert mask(matcher) == mask(other)
 
 
 def test_a_dead_end_makes_nothing_and_harms_nobody() -> None:

@@ -63,15 +63,6 @@ def test_masks_of_free_text(node: TagDispatch, prefix: bytes) -> None:
         assert mask(matcher) == expected
 
 
-def test_a_tag_inside_a_longer_partial_tag_fires() -> None:
-    node = TagDispatch((b"abcd", b"bc"), (Literal(b"!"), Literal(b"?")))
-    matcher = GrammarMatcher(compiled(grammar(node), [b"a"]))
-    assert not matcher.accept_string(b"abcz")
-    assert matcher.accept_string(b"abc?")
-    matcher.reset()
-    assert matcher.accept_string(b"abcd!")
-
-
 def test_a_tag_whose_content_is_impossible_is_excluded() -> None:
     from kernels_core.grammar.ir import Never
 

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
 from kernels_core.laboratory import with_thresholds, without
-from tests.engine.driver import compiled, follow, mask, tokenizer
-from tests.engine.test_against_reference import Oracle
+from tests.engine.driver import follow, mask, tokenizer
 from tests.engine.test_first_visits import INFO
-from tests.strategies import World, examples, texts, worlds
+from tests.strategies import examples
 
 GRAMMARS: Final = {
     "white space": r"""root ::= ws value ws
@@ -68,23 +67,6 @@ def test_callers_walked_from_a_node_take_the_same_tokens(name: str, tokens: int,
             for switch, options in SWITCHES.items()
         }
         follow(plain, others, data, steps=6)
-
-
-@examples(3)  # grammars of all kinds have to meet a few options
-@given(worlds(), st.sampled_from([0, 1, 2, NEVER]), st.sampled_from(sorted(SWITCHES)), st.booleans(), st.data())
-def test_random_grammars_against_the_reference(
-    world: World, tokens: int, switch: str, classes: bool, data: st.DataObject
-) -> None:
-    ir, vocab = world
-    oracle = Oracle(ir, vocab)
-    text = data.draw(texts(oracle.recogniser))
-    with with_thresholds(handed_over=tokens, class_trie_tokens=0 if classes else 2048, follow_bytes=0):
-        matcher = GrammarMatcher(compiled(ir, vocab, SWITCHES[switch]))
-        for end in range(len(text) + 1):
-            assert mask(matcher) == oracle.mask(text[:end])
-            if end < len(text) and not matcher.accept_string(text[end : end + 1]):
-                assert not oracle.state(text[: end + 1]).alive
-                break
 
 
 def token_set_bytes(source: str, text: bytes, options: Options) -> int:

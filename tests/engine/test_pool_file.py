@@ -212,7 +212,7 @@ def test_no_body_can_hurt(tmp_path: Path) -> None:
     parts = parts_of(file.read_bytes())
     names = ["keys", "numbers", "sets", "sets", "sets", "sets"]
     rng, refused = random.Random(0), 0
-    for _ in range(400):
+    for _ in range(150):
         changed = {name: part.copy() for name, part in parts.items()}
         for _ in range(rng.choice((1, 1, 4))):
             part = changed[rng.choice(names)].view(np.uint8)
@@ -229,7 +229,7 @@ def test_no_body_can_hurt(tmp_path: Path) -> None:
         for byte in TEXTS[NESTED]:
             mask(matcher)
             assert matcher.accept_string(bytes((byte,)))
-    assert refused > 100
+    assert refused > 35
 
 
 def test_a_pool_smaller_than_its_file_keeps_what_was_used_last(tmp_path: Path) -> None:

@@ -136,21 +136,6 @@ def test_without_memory_every_mask_and_step_is_computed_again() -> None:
     assert stats[1].token_sets == stats[0].token_sets  # these are kept
 
 
-def test_lookahead_drops_what_cannot_follow() -> None:
-    source = 'root ::= "[" name "]"\nname ::= [a-c]+'
-    grammar = compiled(
-        Grammar.from_ebnf(source), WORDS, Options.laboratory(lookahead=True, inline_limit=0, direct_limit=0)
-    )
-    plain = compiled(Grammar.from_ebnf(source), WORDS, Options.laboratory(inline_limit=0))
-    answers = []
-    for each in (grammar, plain):
-        matcher = GrammarMatcher(each)
-        matcher.accept_string("[a")
-        answers.append(mask(matcher))
-    assert answers[0] == answers[1]
-    assert grammar.cache_stats().lookahead_dropped > 0 == plain.cache_stats().lookahead_dropped
-
-
 @pytest.mark.parametrize("repetition", ["counters", "compress", "expand"])
 def test_repetitions_count_the_same(repetition: str) -> None:
     options = Options.laboratory(repetition=repetition, repetition_threshold=3, unroll_limit=0)  # type: ignore[arg-type]

@@ -131,6 +131,7 @@ def test_kinds_of_fills() -> None:
             matcher.rollback()
             mask(matcher)
         assert [(event.step, event.position) for event in events.fills()] == [(1, 2)] * 3
+        assert all(event.nanoseconds >= 0 and event.nbytes > 0 for event in events.fills())
         return [event.kind for event in events.fills()]
 
     name = "name ::= [a-c]+"

@@ -155,22 +155,6 @@ def test_a_compile_that_takes_too_long() -> None:
         compiled(Grammar.from_ebnf("root ::= [a-p]{400}"), MANY, options)
 
 
-def test_a_fill_can_be_called_off_and_asked_for_again() -> None:
-    matcher = GrammarMatcher(make())
-    assert matcher.accept_string('["a')
-    matcher.cancel_token = CancelToken()
-    matcher.cancel_token.cancel()
-    row = allocate_token_bitmask(1, matcher.compiled.tokenizer_info.vocab_size)
-    before = row.copy()
-    with pytest.raises(OperationCancelledError, match="after 3 bytes, inside"):
-        matcher.fill_next_token_bitmask(row)
-    assert (row == before).all()
-    matcher.cancel_token = None
-    fresh = GrammarMatcher(make())
-    fresh.accept_string('["a')
-    assert mask(matcher) == mask(fresh)
-
-
 def test_a_scan_under_way_is_called_off_from_another_thread() -> None:
     grammar = compiled(
         Grammar.from_ebnf("root ::= [a-p]*"), MANY * 8, Options.laboratory(parser="naive", memoize_sets=False)
@@ -196,24 +180,6 @@ def test_a_compile_can_be_called_off() -> None:
     with pytest.raises(OperationCancelledError):
         compiler.compile_grammar(SOURCE, cancel=token)
     assert compiler.compile_grammar(SOURCE) is compiler.compile_grammar(SOURCE)
-
-
-def test_the_trace_tells_how_masks_were_found() -> None:
-    compiler = GrammarCompiler(tokenizer(WORDS), options=Options.laboratory(direct_limit=0), cache_enabled=False)
-    first, second = (compiler.compile_grammar(SOURCE) for _ in range(2))
-    kinds = []
-    for grammar in (first, first, second):
-        matcher = GrammarMatcher(grammar)
-        with matcher.trace() as events:
-            mask(matcher)
-            assert matcher.accept_string('["')
-            mask(matcher)
-        mask(matcher)  # no longer traced
-        fills = events.fills()
-        kinds.append([event.kind for event in fills])
-        assert [event.position for event in fills] == [0, 2]
-        assert all(event.nanoseconds >= 0 and event.nbytes > 0 for event in fills)
-    assert kinds == [["miss", "miss"], ["mask hit", "mask hit"], ["pool hit", "pool hit"]]
 
 
 def test_a_walk_is_called_one() -> None:

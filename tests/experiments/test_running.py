@@ -56,19 +56,6 @@ def test_a_run_without_a_ledger_leaves_no_file(tmp_path: Any, monkeypatch: pytes
     assert list(tmp_path.iterdir()) == []
 
 
-def test_masks_on_a_gpu_go_the_same_way_on_a_cpu(ledger: Ledger) -> None:
-    pytest.importorskip("torch")
-    result = run("gpu", "smoke", ledger=ledger)
-    tables, figure = told(result)
-    steps, sent, kernels = tables.values()
-    assert {"model alone, ms", "ours, % more", "rows, % more", "ours, 99th of 100, ms"} <= set(steps)
-    assert sent["bytes a step"].tolist()[1] == 2 * 4  # two rows whose masks are known
-    assert sent["as rows of bits"].tolist()[1] == 2 * 128  # of 1,024 ids
-    assert (kernels["floor, us"] > 0).all()
-    assert [bar.name for bar in figure.data][:2] == ["ours", "rows"]
-    assert {verdict.word for verdict in judge(gpu.CLAIMS, result.frame)} == {"undecided"}  # not by a CPU
-
-
 def test_a_gpu_that_is_not_there_is_the_reason() -> None:
     torch = pytest.importorskip("torch")
     if torch.cuda.is_available():

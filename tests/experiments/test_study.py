@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from experiments import ablation, datasets, factorial, serving, study
+from experiments import ablation, datasets, factorial, gpu, serving, study
 from experiments.claims import judge
 from experiments.evidence import ROWS
 from experiments.ledger import Ledger
 from experiments.registry import CATALOGUE, find_experiment
+from experiments.running import run
 from experiments.sweep import run_sweep
+from tests.experiments.reports import told
 from workbench.cli import app
 
 pytestmark = pytest.mark.usefixtures("no_data")
@@ -25,9 +28,37 @@ pytestmark = pytest.mark.usefixtures("no_data")
 # -- the serving loop -------------------------------------------------------------------------------------------------
 
 
-def test_every_request_is_served_token_by_token(ledger: Ledger) -> None:
+GPU_PART = ["study", "--gpu", "--smoke", "--ledger"]
+
+
+class Studied(NamedTuple):
+    """The ledger of a study, and what the command said."""
+
+    path: Path
+    output: str
+
+
+@pytest.fixture(scope="module")
+def on_a_cpu(tmp_path_factory: pytest.TempPathFactory) -> Studied:
+    """The part for a GPU, which runs on a CPU in its smallest preset, without the data folder."""
     pytest.importorskip("torch")
-    frame = run_sweep(serving.trial, serving.grid("smoke"), ledger=ledger, sweep="serving")
+    path = tmp_path_factory.mktemp("study") / "book.sqlite"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MASKSCOPE_DATA", str(path.parent / "absent"))
+        patch.delenv("MASKSCOPE_BFCL", raising=False)
+        done = CliRunner().invoke(app, [*GPU_PART, str(path)])
+    assert done.exit_code == 0, done.output
+    return Studied(path, done.output)
+
+
+@pytest.fixture
+def book(on_a_cpu: Studied) -> Iterator[Ledger]:
+    with Ledger(on_a_cpu.path) as opened:
+        yield opened
+
+
+def test_every_request_is_served_token_by_token(book: Ledger) -> None:
+    frame = run_sweep(serving.trial, serving.grid("smoke"), ledger=book, sweep="serving")
     assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
     assert frame["offered"].tolist() == [0.0, serving.LOADS[-1]]
     for row in frame.to_dict("records"):
@@ -162,20 +193,28 @@ def test_a_gain_is_averaged_over_the_other_two_and_over_schemas_by_weight() -> N
 # -- the study --------------------------------------------------------------------------------------------------------
 
 
-def test_the_part_for_a_gpu_runs_on_a_cpu_in_its_smallest_preset(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    words = ["study", "--gpu", "--smoke", "--ledger", str(tmp_path / "book.sqlite")]
-    done = CliRunner().invoke(app, words)
-    assert done.exit_code == 0, done.output
-    assert "gpu: 2 trials" in done.output
-    assert "serving on a GPU: 2 trials" in done.output
-    with Ledger(tmp_path / "book.sqlite") as ledger:
+def test_the_part_for_a_gpu_runs_on_a_cpu_in_its_smallest_preset(on_a_cpu: Studied) -> None:
+    assert "gpu: 2 trials" in on_a_cpu.output
+    assert "serving on a GPU: 2 trials" in on_a_cpu.output
+    with Ledger(on_a_cpu.path) as ledger:
         runs = {run["section"]: run for run in ledger.runs()}
         started = ledger.frame("serving")["started"].tolist()
     assert set(runs) == {"gpu", "serving on a GPU"}
-    assert CliRunner().invoke(app, words).exit_code == 0
-    with Ledger(tmp_path / "book.sqlite") as ledger:
+    assert CliRunner().invoke(app, [*GPU_PART, str(on_a_cpu.path)]).exit_code == 0
+    with Ledger(on_a_cpu.path) as ledger:
         assert ledger.frame("serving")["started"].tolist() == started  # nothing was measured again
+
+
+def test_masks_on_a_gpu_go_the_same_way_on_a_cpu(book: Ledger) -> None:
+    result = run("gpu", "smoke", ledger=book)
+    tables, figure = told(result)
+    steps, sent, kernels = tables.values()
+    assert {"model alone, ms", "ours, % more", "rows, % more", "ours, 99th of 100, ms"} <= set(steps)
+    assert sent["bytes a step"].tolist()[1] == 2 * 4  # two rows whose masks are known
+    assert sent["as rows of bits"].tolist()[1] == 2 * 128  # of 1,024 ids
+    assert (kernels["floor, us"] > 0).all()
+    assert [bar.name for bar in figure.data][:2] == ["ours", "rows"]
+    assert {verdict.word for verdict in judge(gpu.CLAIMS, result.frame)} == {"undecided"}  # not by a CPU
 
 
 def test_no_trial_is_begun_when_the_time_is_over(ledger: Ledger) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 from typing import Any
 
 import pytest
@@ -68,8 +69,14 @@ def plain(tiny: LanguageModel) -> Callable[..., list[Row]]:
     return cache(lambda **options: write(tiny, 0, **options))
 
 
-@pytest.mark.parametrize("options", [{}, {"sparse": False}, {"device_masks": True}, {"jump": True}], ids=str)
-@pytest.mark.parametrize("drafts", [Drafts(1), Drafts(3), Drafts(4, branches=3)], ids=str)
+@pytest.mark.parametrize(
+    ("drafts", "options"),
+    [
+        (Drafts(1), {}),
+        *product((Drafts(3), Drafts(4, branches=3)), ({}, {"sparse": False}, {"device_masks": True}, {"jump": True})),
+    ],
+    ids=str,
+)
 def test_a_smaller_model_changes_the_steps_and_not_the_text(
     tiny: LanguageModel, smaller: Any, plain: Callable[..., list[Row]], drafts: Drafts, options: dict[str, Any]
 ) -> None:

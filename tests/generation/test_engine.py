@@ -153,7 +153,7 @@ def test_drafts_change_the_steps_and_not_the_text(tiny: LanguageModel, rows: int
         request["sampling"] = Sampling(0) if number % 3 == 0 else Sampling(0.7)
     written: dict[int, list[Any]] = {}
     steps = {}
-    for drafts in (0, 1, 5):
+    for drafts in (0, 5) if options else (0, 1, 5):
         engine = Engine.of(tiny, rows=rows, max_length=100, drafts=drafts, **options)
         admitted = [admit(engine, tiny, request, stop="fox the quick brown fox the") for request in asked]
         chunks = [chunk for step in engine for chunk in step]
@@ -167,7 +167,7 @@ def test_drafts_change_the_steps_and_not_the_text(tiny: LanguageModel, rows: int
         if "jump" not in options:  # what repeats under these grammars is forced: no model is asked, and no guess needed
             assert (accepted > 0) is (drafts > 0)
         steps[drafts] = sum(len(row.tokens) - row.accepted - row.forced for row in admitted)
-    assert written[1] == written[0] == written[5]
+    assert all(written[drafts] == written[0] for drafts in written)
     assert steps[5] < steps[0] or "jump" in options
     assert {reason for _, _, reason in written[0]} >= {"length"}
 

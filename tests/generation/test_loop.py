@@ -104,7 +104,7 @@ def test_every_verb_takes_whatever_describes_an_output(tiny: LanguageModel, kind
 
 
 @pytest.mark.parametrize("grammar", [PAIRS, BOUNDED])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_constrained_text_is_in_the_language(tiny: LanguageModel, grammar: str, seed: int) -> None:
     result = generate(tiny, "the fox", grammar, seed=seed, max_tokens=120, temperature=1.3)
     reader = GrammarMatcher(tiny.compiler.compile_grammar(grammar))

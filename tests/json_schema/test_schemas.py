@@ -185,27 +185,6 @@ def test_negations_reach_inside() -> None:
         assert schema.accepts(value) == valid, value
 
 
-def test_conditions() -> None:
-    schema = judge(
-        {
-            "properties": {"kind": {"enum": ["card", "cash"]}},
-            "required": ["kind"],
-            "if": {"properties": {"kind": {"const": "card"}}},
-            "then": {"properties": {"number": {"pattern": "^[0-9]{4}$"}}, "required": ["number"]},
-            "else": {"properties": {"number": False}},
-        }
-    )
-    for value, valid in [
-        ({"kind": "card", "number": "1234"}, True),
-        ({"kind": "card"}, False),
-        ({"kind": "card", "number": "123"}, False),
-        ({"kind": "cash"}, True),
-        ({"kind": "cash", "number": "1234"}, False),
-        ({"kind": "cash", "note": 1}, True),
-    ]:
-        assert schema.accepts(value) == valid, value
-
-
 def test_chains_of_conditions_stay_small() -> None:
     kinds = [f"kind{i}" for i in range(30)]
     rules = [

@@ -104,10 +104,13 @@ def test_shell_scripts_are_sound(script: str) -> None:
     assert subprocess.run(["bash", "-n", str(path)]).returncode == 0
 
 
-def export(notebook: nbformat.NotebookNode, folder: Path) -> subprocess.CompletedProcess[str]:
-    nbformat.write(notebook, folder / "page.ipynb")  # type: ignore[no-untyped-call]
-    command = [sys.executable, "tools/export_notebook.py", str(folder / "page.ipynb"), str(folder / "page.html")]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The export of `page.ipynb` in this process; `tests/visualizers/test_strangers.py` calls the command."""
+    for name in ("MASKSCOPE_STATIC", "PLOTLY_RENDERER"):
+        monkeypatch.setenv(name, "")  # it sets them, and they are put back
+    monkeypatch.setattr(sys, "argv", ["export_notebook", str(tmp_path / "page.ipynb"), str(tmp_path / "page.html")])
+    return load("export_notebook")
 
 
 def cells(*sources: str) -> nbformat.NotebookNode:
@@ -115,7 +118,7 @@ def cells(*sources: str) -> nbformat.NotebookNode:
     return new_notebook(cells=made)  # type: ignore[no-untyped-call, no-any-return]
 
 
-def test_export_holds_its_pictures_and_asks_no_network(tmp_path: Path) -> None:
+def test_export_holds_its_pictures_and_asks_no_network(script: ModuleType, tmp_path: Path) -> None:
     """The HTML twin is preferred to the widget, whose scripts would come from a content network.  A bar that shows
     progress is a widget without a twin, and left out."""
     twin = (
@@ -124,8 +127,9 @@ def test_export_holds_its_pictures_and_asks_no_network(tmp_path: Path) -> None:
         " raw=True)"
     )
     progress = "from experiments.running import run\nrun('dispatch-size', 'smoke', progress=True)\n'the work is done'"
-    done = export(cells(twin, "import os; print('static', os.environ['MASKSCOPE_STATIC'])", progress), tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
+    notebook = cells(twin, "import os; print('static', os.environ['MASKSCOPE_STATIC'])", progress)
+    nbformat.write(notebook, tmp_path / "page.ipynb")  # type: ignore[no-untyped-call]
+    script.main()
     page = (tmp_path / "page.html").read_text()
     assert "<b>the twin</b>" in page
     assert not re.search(r"<script[^>]+src=.http", page)
@@ -133,22 +137,20 @@ def test_export_holds_its_pictures_and_asks_no_network(tmp_path: Path) -> None:
     assert "the work is done" in page
 
 
-def test_export_refuses_a_blank_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    notebook, script = cells("ipywidgets.IntSlider()"), load("export_notebook")
+def test_export_refuses_a_blank_picture(script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = cells("ipywidgets.IntSlider()")
     view = {"application/vnd.jupyter.widget-view+json": {"model_id": "x"}, "text/plain": "IntSlider(value=0)"}
     notebook.cells[1].outputs = [new_output("display_data", view)]  # type: ignore[no-untyped-call]
     (tmp_path / "page.ipynb").touch()
     monkeypatch.setattr(script, "execute", lambda source, folder: notebook)
-    monkeypatch.setattr(sys, "argv", ["export_notebook", str(tmp_path / "page.ipynb"), str(tmp_path / "page.html")])
     with pytest.raises(
         SystemExit, match=r"cell 1: application/vnd.jupyter.widget-view\+json has no text/html beside it"
     ):
         script.main()
 
 
-def test_export_reports_a_failing_cell(tmp_path: Path) -> None:
-    done = export(cells("1 / 0"), tmp_path)
-    assert done.returncode != 0
-    assert "a cell failed" in done.stderr
-    assert "ZeroDivisionError" in done.stderr
+def test_export_reports_a_failing_cell(script: ModuleType, tmp_path: Path) -> None:
+    nbformat.write(cells("1 / 0"), tmp_path / "page.ipynb")  # type: ignore[no-untyped-call]
+    with pytest.raises(SystemExit, match=r"(?s)a cell failed.*ZeroDivisionError"):
+        script.main()
     assert not (tmp_path / "page.html").exists()

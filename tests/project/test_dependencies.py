@@ -24,6 +24,7 @@ TOKENIZERS = "torch transformers tokenizers tiktoken sentencepiece mistral_commo
 LIGHT = {
     "import kernels_core, kernels_core.tokens": f"{TOKENIZERS} pandas IPython ipywidgets anywidget requests httpx",
     "import workbench": "torch transformers pandas plotly ipywidgets anywidget kernels_core visualizers",
+    "import workbench.generation": "torch transformers",
     "import workbench as wb; wb.Session('root ::= \"a\"', [b'a']).step('a')": "torch pandas ipywidgets anywidget",
     "from workbench.tokenizers import load_tokenizer as load; load(['a']).encode('a'); load('tekken')": TOKENIZERS,
     "import workbench.compat.xgrammar as x; x.GrammarCompiler, x.GrammarMatcher, x.apply_token_bitmask_inplace": (

@@ -60,7 +60,7 @@ def test_sixty_four_at_once_write_what_one_alone_does(serving: Callable[..., Cli
     prompt = client.service.model.encode_prompt("weather in Lund")
 
     async def run(count: int) -> list[tuple[bytes, str | None]]:
-        draws = [Draw(sampling=Sampling(), max_tokens=30, seed=number % 4) for number in range(count)]
+        draws = [Draw(sampling=Sampling(), max_tokens=12, seed=number % 4) for number in range(count)]
         jobs = [runner.submit(prompt, letters(client), draw) for draw in draws]
         return list(await asyncio.gather(*map(collect, jobs)))
 

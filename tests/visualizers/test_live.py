@@ -150,16 +150,6 @@ class TestAutomaton:
         view.show(fixtures.at(851))
         assert view.picture["key"] == key
 
-    def test_stubs_open_and_fold(self) -> None:
-        view = AutomatonView(fixtures.chain(30, 40, back=2))
-        shown, key = view.picture["shown"], view.picture["key"]
-        stub = re.findall(r'id="(out\d+)"', written(view))[0]
-        view.opened = [stub]
-        assert view.picture["shown"] > shown
-        assert any(int(stub[3:]) in panel["opened"] for panel in view.picture["panels"])
-        view.opened = []
-        assert view.picture["key"] == key
-
     def test_a_rule_is_opened_alone_and_left_again(self) -> None:
         view = AutomatonView(fixtures.chain(30, 40))
         view.focus = ["rule_7", "rule_8"]
@@ -169,13 +159,6 @@ class TestAutomaton:
         assert drawn(view) == {"rule_7"}
         view.focus = []
         assert "rule_0" in drawn(view)
-
-    def test_a_rule_chosen_elsewhere_comes_into_the_picture(self) -> None:
-        view = AutomatonView(fixtures.chain(30, 40))
-        assert "rule_9" not in drawn(view)
-        view.rule = "rule_9"
-        assert "rule_9" in drawn(view)
-        view.rule = "nonsense"
 
     def test_what_is_too_large_as_a_whole_is_a_map_of_its_rules(self) -> None:
         view = AutomatonView(fixtures.chain(30, 40, back=2))
@@ -210,33 +193,12 @@ class TestAutomaton:
         view.automaton = replace(whole, waiting=())
         assert "unmade" not in written(view)
 
-    def test_an_active_state_within_an_edge_is_told_with_its_edge(self) -> None:
-        view = AutomatonView(fixtures.automaton())
-        view.show(fixtures.at(14))
-        assert 'id="s14"' not in written(view)
-        source, target = view.marks["edges"]["14"].split(" → ")
-        assert f"s{source}->s{target}[" in written(view)
-        view.show(fixtures.at(13))
-        assert view.marks["edges"] == {}
-
     def test_a_picture_says_whether_every_state_is_in_it(self) -> None:
         view = AutomatonView(fixtures.automaton())
         assert view.picture["all"]
         large = AutomatonView(fixtures.chain(1, 190))
         assert 'class="stub"' in written(large)
         assert not large.picture["all"]
-
-    def test_bytes_on_demand(self) -> None:
-        view = AutomatonView(fixtures.automaton())
-        assert 'id="s14"' not in written(view)
-        view.mode = "bytes"
-        assert 'id="s14"' in written(view)
-
-    def test_the_answer_to_an_old_question_is_dropped(self) -> None:
-        view = AutomatonView(fixtures.chain(30, 40))
-        for state in (10, 170, 850, 490):
-            view.show(fixtures.at(state))
-        assert "rule_12" in drawn(view)
 
     def test_a_grown_automaton_keeps_its_picture_and_marks_what_is_new(self) -> None:
         whole = fixtures.automaton()

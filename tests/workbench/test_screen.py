@@ -213,6 +213,7 @@ def test_each_entry_of_the_gallery_has_a_run_that_its_grammar_takes(entry: Any) 
         explorer.open(entry.name)
         assert explorer.last_error is None
         assert explorer.desk.troubles == {}
+        assert explorer.desk.screen.bar["look"] == entry.look != ""
         text: Any = explorer.views["screen"].text  # type: ignore[attr-defined]
         told = [how for _, how, *_ in text["tokens"]]
         assert len(told) == sum(bool(one.data) for one in recording.tokens)
@@ -350,23 +351,12 @@ def test_a_step_back_runs_few_files_and_asks_the_engine_nothing(source: Any, tex
         assert seen()[0]["where"].endswith(f"of {len(session.steps):,}")
 
 
-def test_the_panels_are_under_the_hood() -> None:
-    with wb.explore('root ::= "a"+', BYTES) as explorer:
-        assert explorer.desk.in_sight() == {"screen", "kept", "source"}
-        explorer.bring("chart")
-        assert explorer.desk.screen.hood
-        assert explorer.desk.in_sight() == {"screen", "kept", "source", "chart"}
-        explorer.desk.show("screen")
-        assert explorer.desk.in_sight() == {"screen", "kept", "source"}
-
-
 def test_a_pasted_source_replaces_the_entry_and_an_unknown_entry_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     with wb.explore() as explorer:
-        panel = explorer.panels["screen"]
-        assert isinstance(panel, ScreenPanel)
+        panel = screen_of(explorer)
         panel.received({"kind": "paste", "text": '{"type": "boolean"}'})
         bar: Any = explorer.views["screen"].bar  # type: ignore[attr-defined]
         assert explorer.session.document.language == "json_schema"
@@ -386,8 +376,7 @@ def test_a_pasted_source_replaces_the_entry_and_an_unknown_entry_is_an_error(
 def test_a_run_from_the_screen_is_followed_and_goes_on_from_a_place() -> None:
     pytest.importorskip("torch")
     with wb.explore() as explorer:
-        panel = explorer.panels["screen"]
-        assert isinstance(panel, ScreenPanel)
+        panel = screen_of(explorer)
         panel.received({"kind": "choose", "model": "demo"})
         panel.received({"kind": "run", "prompt": "weather in Lund", "seed": 2, "temperature": 1.0, "grammar": True})
         panel.wait()
@@ -565,8 +554,7 @@ def test_another_source_begins_with_nothing_and_one_undo_brings_the_former_back(
 def test_what_a_model_writes_without_the_grammar_agrees_with_nobody() -> None:
     pytest.importorskip("torch")
     with wb.explore() as explorer:
-        panel = explorer.panels["screen"]
-        assert isinstance(panel, ScreenPanel)
+        panel = screen_of(explorer)
         panel.received({"kind": "choose", "model": "demo"})
         panel.received({"kind": "run", "prompt": "weather in Lund", "seed": 1, "temperature": 1.0, "grammar": False})
         panel.wait()
@@ -576,15 +564,6 @@ def test_what_a_model_writes_without_the_grammar_agrees_with_nobody() -> None:
         assert told <= {"free", "refused"}
         assert view.bar["speaker"] == "the demo model wrote this, without the grammar"
         assert view.bar["look"] == ""
-
-
-def test_every_entry_says_what_to_look_at() -> None:
-    with wb.explore() as explorer:
-        panel = explorer.panels["screen"]
-        assert isinstance(panel, ScreenPanel)
-        for entry in GALLERY:
-            panel.received({"kind": "open", "name": entry.name})
-            assert explorer.views["screen"].bar["look"] == entry.look != ""  # type: ignore[attr-defined]
 
 
 def test_the_picture_without_a_kernel_is_the_screen_where_one_stood_last() -> None:
@@ -631,16 +610,12 @@ def test_the_pictures_that_notebooks_keep_follow(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_saved_page_holds_the_screen_with_its_run() -> None:
-    from workbench.panels.screen import ScreenPanel
-
     with wb.explore() as explorer:
         explorer.session.goto(33)
         explorer.views["screen"].pane = "caches"  # type: ignore[attr-defined]
         copy = wb.Session.load(explorer.session.to_json(), explorer.session.tokenizer)
         with wb.explore(copy) as other:
-            panel = other.panels["screen"]
-            assert isinstance(panel, ScreenPanel)
-            panel.take(explorer.panels["screen"])
+            screen_of(other).take(screen_of(explorer))
             other.refresh()
             told = [how for _, how, *_ in other.views["screen"].text["tokens"]]  # type: ignore[attr-defined]
             assert "overruled" in told

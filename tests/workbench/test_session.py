@@ -1,8 +1,10 @@
-"""A session against the engine: stepping, history, refusals that change nothing, observers."""
+"""A session against the engine: stepping, history, refusals that change nothing, observers, forks."""
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 import warnings
 
 import numpy as np
@@ -21,8 +23,6 @@ from workbench.session.session import MOVED, _said
 from workbench.tokenizers import Tokenizer
 
 ID = {piece: 256 + number for number, piece in enumerate(PIECES)}
-
-MOVES = ["back", "forward", "backb", "forwardb", "step", "token", "prefix", "goto"]
 
 
 def picture(session: Session) -> tuple[object, ...]:
@@ -402,3 +402,43 @@ def test_names_of_before_lead_to_those_of_now_and_say_so_once(session: Session) 
 def test_a_session_has_few_names() -> None:
     session = Session(GRAMMAR, [b"a"])
     assert len([name for name in dir(session) if not name.startswith("_")]) <= 30
+
+
+VOCAB = [b"a", b"b", b"ab", b"</s>"]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_finds_the_locks_of_a_session_open() -> None:
+    session = Session('root ::= "a"* "b"', VOCAB)
+    session.step("a")
+    held, over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with session.inspect.held():
+            held.set()
+            over.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(60)
+    child = os.fork()
+    if child == 0:
+        try:
+            session.step("b")
+            os._exit(0 if session.text == b"ab" else 3)
+        finally:
+            os._exit(4)
+    try:
+        for _ in range(6000):
+            found, status = os.waitpid(child, os.WNOHANG)
+            if found:
+                break
+            time.sleep(0.01)
+        else:
+            os.kill(child, 9)
+            os.waitpid(child, 0)
+            pytest.fail("the child waits for a lock that nobody holds")
+    finally:
+        over.set()
+        thread.join()
+    assert os.waitstatus_to_exitcode(status) == 0
