@@ -18,7 +18,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,6 +29,7 @@ from experiments.machine import resident_bytes
 from experiments.synthetic_schemas import make_case, make_tool
 from experiments.trial import NotRunError
 from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo
+from workbench.comparing.referee import Referee, Unjudged
 from workbench.json_values import Json, JsonObject
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ WORDS: Final = ("weather in Lund", "set a timer for 5 minutes", "remind me to wa
 TOOLS: Final = 4
 TOKENS: Final = 96
 SECONDS: Final = 300
-MOST_DIGITS: Final = 1_000
 
 
 @dataclass(frozen=True)
@@ -263,21 +262,11 @@ def _fault(asked: Asked, text: str, calls: Sequence[Sequence[str]], finish: str)
 
 
 def _invalid(schema: object, text: str) -> str:
-    from jsonschema import Draft202012Validator
-
+    """What is wrong with a whole answer; "" also where nobody can say, of a number with thousands of digits."""
     try:
-        value = json.loads(text, parse_float=_number)
-    except ValueError as error:
-        return f"no JSON: {error}"
-    found = next(iter(Draft202012Validator(schema).iter_errors(value)), None)
-    return "" if found is None else f"not valid: {found.message[:200]}"
-
-
-def _number(text: str) -> int | float:
-    """1e400 is a whole number, though not one of Python's floats."""
-    number = Decimal(text)
-    whole = abs(number.adjusted()) < MOST_DIGITS and number == number.to_integral_value()
-    return int(number) if whole else float(text)
+        return Referee(schema).complaint(text) or ""
+    except Unjudged:
+        return ""
 
 
 @cache

@@ -117,17 +117,16 @@ def _make(params: Params, info: TokenizerInfo) -> Any:
 def _steps(params: Params) -> dict[str, Any]:
     import torch
 
-    from experiments.replay import PeerReplay, Replay, afresh
-    from kernels_core import GrammarMatcher
+    from experiments.replay import Replay, afresh
 
     peers = installed_peers()
     cases = replay_cases(params, ["ours", *peers])
     chosen, texts = lay_out(params, cases)
     info = datasets.open_tokenizer(params["vocabulary"]).info
     model = model_of(params, info)
-    loops: dict[str, Any] = {name: Replay(model, info, texts, **options) for name, options in LOOPS.items()}
-    loops |= {name: PeerReplay(name, model, info, texts) for name in peers}
+    loops = {name: Replay(name, model, info, texts, **LOOPS.get(name, {})) for name in (*LOOPS, *peers)}
     ours = loops["ours"].device_masks
+    assert ours is not None
     metrics: dict[str, Any] = {"loops": list(loops), "peers": peers, "kernel": ours.reason, "ns": {}, "bytes": {}}
     metrics["row_bytes"] = 4 * ours.words
     compiled: dict[str, list[Any]] = {}
@@ -138,10 +137,7 @@ def _steps(params: Params) -> dict[str, Any]:
                 engine.forget()
                 compiled[name] = [compile_one(engine) for compile_one, _ in cases]
             of_row = [compiled.get(name, [None] * len(cases))[number % len(cases)] for number in range(len(chosen))]
-            if name in peers:
-                loop.start_with([afresh(name, made) for made in of_row])
-            else:
-                loop.start([None if made is None else GrammarMatcher(made.compiled) for made in of_row])
+            loop.start([afresh(name, made) for made in of_row] if name in peers else of_row)
         gc.collect()
         spent, sent = _timed(loops, 2 if which == "unmeasured" else params["steps"])
         if which != "unmeasured":

@@ -1,13 +1,10 @@
-"""What became of an experiment's claims, run after run: one JSON file a run, in a folder beside the ledger.
+"""What became of an experiment's claims, run after run: a record of each run, in a folder beside the ledger.
 
-A ledger holds one row a trial, the newest; what the runs before it came to is kept here.  Read on: `claims.py`.
+A ledger holds one row a trial, the newest; what the runs before it came to is kept here.  Read on: `record.py`.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from math import isnan
 from pathlib import Path
 from typing import Final
 
@@ -15,8 +12,10 @@ import pandas as pd
 import plotly.express as express
 import plotly.graph_objects as go
 
-from experiments.claims import ClaimVerdict
 from experiments.columns import Column, explained
+from experiments.pages import record_of
+from experiments.record import Record
+from experiments.running import Result
 
 COLUMNS: Final = (
     Column("what", "number", help="the number that decides a claim"),
@@ -30,31 +29,22 @@ COLUMNS: Final = (
 )
 
 
-def keep_run(ledger: Path, section: str, frame: pd.DataFrame, verdicts: Sequence[ClaimVerdict]) -> Path:
-    """Write what a run came to; the same trials once more take the place of their file."""
-    ended = str(frame["started"].max())
-    kept = []
-    for one in verdicts:
-        numbers = {name: getattr(one, name) for name in ("size", "low", "high")}
-        known = {name: None if isnan(number) else number for name, number in numbers.items()}
-        kept.append({"what": one.claim.what, "word": one.word, "units": one.units, **known})
-    told = {"day": ended[:10], "git": ", ".join(sorted(set(frame["git"].dropna()))), "claims": kept}
-    path = _folder(ledger, section) / f"{ended.replace(':', '').replace('+0000', '')}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(told, indent=1) + "\n")
-    return path
+def keep_run(ledger: Path, section: str, result: Result) -> Path:
+    """Write what a run came to, as a record without tables; the same trials once more take the place of their file."""
+    ended = str(result.frame["started"].max()).replace(":", "").replace("+0000", "")
+    return record_of(section, result, tables=False).save(_folder(ledger, section), ended)
 
 
 def history(ledger: Path, section: str) -> pd.DataFrame:
-    """One row a claim and run, the oldest run first; empty where none was kept."""
-    runs = [json.loads(path.read_text()) for path in sorted(_folder(ledger, section).glob("*.json"))]
-    claims = dict.fromkeys(one["what"] for run in runs for one in run["claims"])
+    """One row a claim and run, by the rules of today, the oldest run first; empty where none was kept."""
+    runs = [Record.load(path) for path in sorted(_folder(ledger, section).glob("*.json"))]
+    verdicts = [(run, one) for run in runs for one in run.verdicts]
+    claims = list(dict.fromkeys(one.claim.what for _, one in verdicts))
+    verdicts.sort(key=lambda pair: claims.index(pair[1].claim.what))
     rows = [
-        {"day": run["day"], "git": run["git"], **one}
-        for what in claims
-        for run in runs
-        for one in run["claims"]
-        if one["what"] == what
+        {"what": one.claim.what, "day": run.day, "git": run.told("Commit"), "word": one.word}
+        | {"size": one.size, "low": one.low, "high": one.high, "units": one.units}
+        for run, one in verdicts
     ]
     return explained(rows, COLUMNS)
 

@@ -6,7 +6,6 @@ Read on: `experiments/panel_latency.py`, `tests/browser/conftest.py`.
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import subprocess
@@ -20,8 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import nbformat
+from nbformat import v4
+
 from workbench.cli.doctor import find_chromium
-from workbench.json_values import JsonObject
 from workbench.peers.errors import NotRunError
 
 if TYPE_CHECKING:
@@ -110,20 +111,9 @@ def _wait_until_up(address: str, server: subprocess.Popen[bytes], log: Path) -> 
 
 def write_notebook(lab: Lab, name: str, *cells: str) -> str:
     """A notebook of code cells in the lab's folder; returns its name."""
-    made: list[JsonObject] = [
-        {
-            "cell_type": "code",
-            "id": f"cell-{number}",
-            "metadata": {},
-            "execution_count": None,
-            "outputs": [],
-            "source": cell,
-        }
-        for number, cell in enumerate(cells)
-    ]
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    notebook = {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
-    (lab.folder / name).write_text(json.dumps(notebook))
+    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    made = v4.new_notebook(cells=[v4.new_code_cell(cell) for cell in cells], metadata=kernel)
+    (lab.folder / name).write_text(nbformat.writes(made))
     return name
 
 

@@ -74,8 +74,8 @@ def recorded(section: str, tables: int = 1, *, results: Path = RESULTS_FOLDER) -
     return f"**{section}, recorded**\n\n{_body(found, 'docs/', tables)}"
 
 
-def record_of(section: str, result: Result, figure: Path | None = None) -> Record:
-    """What to keep of a run.  figure: its picture."""
+def record_of(section: str, result: Result, figure: Path | None = None, *, tables: bool = True) -> Record:
+    """What to keep of a run.  figure: its picture.  tables: with those."""
     frame = result.frame
     return Record(
         section,
@@ -86,7 +86,7 @@ def record_of(section: str, result: Result, figure: Path | None = None) -> Recor
         figure.name if figure is not None else None,
         "",
         result.verdicts(),
-        [shown_table(caption, table) for caption, table in result.tables().items()],
+        [shown_table(caption, table) for caption, table in (result.tables() if tables else {}).items()],
     )
 
 

@@ -89,8 +89,8 @@ class Record:
         lines = [line for line in self.origin if line.startswith(f"{what}: ")]
         return lines[0].partition(": ")[2] if lines else ""
 
-    def save(self, folder: Path) -> Path:
-        """Write the file; a row of a table is a line of it."""
+    def save(self, folder: Path, name: str = "") -> Path:
+        """Write the file, under its own name unless another is given; a row of a table is a line of it."""
         if not re.fullmatch(r"[\w -]+", self.section):
             raise ValueError(f"a section is named by words, not {self.section!r}")
         rows: list[str] = []
@@ -112,7 +112,7 @@ class Record:
             r'"row (\d+) of all"', lambda at: rows[int(at[1])], json.dumps(known, indent=1, ensure_ascii=False)
         )
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{self.file_name}.json"
+        path = folder / f"{name or self.file_name}.json"
         path.write_text(text + "\n")
         return path
 

@@ -1,22 +1,23 @@
 """Whole steps of generation along texts that are given: the model reads, masks are found and applied, a token is drawn,
 and then the text's own token is taken, so that every engine sees the same text and the same logits at every step.
 
-`Replay` is `workbench.generation.Engine` that does so; `PeerReplay` the same with another engine's masks and its own
-kernel for putting them on logits, through the calls that engine offers for batches.
-Read on: `replay_cases.py` (what is replayed), `gpu.py`.
+`GivenTexts` is `workbench.generation.Engine` that does so, with its own masks or with another engine's, which are put
+on logits by that engine's own kernel, through the calls that it offers for batches.
+Read on: `replay_cases.py` (what is replayed), `gpu.py` (texts in step), `serving.py` (texts that come and go).
 """
 
 from __future__ import annotations
 
 import copy
 import importlib
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from experiments.replay_cases import PEERS, Text
 from experiments.trial import NotRunError
 from kernels_core import GrammarMatcher, TokenizerInfo
 from workbench.generation import Engine, Row
@@ -29,14 +30,6 @@ if TYPE_CHECKING:
     from kernels_core.mask_rows import MaskRows
 
 ROOM = 256
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text to replay: all its tokens, and how many of them are read before the first step."""
-
-    tokens: tuple[int, ...]
-    before: int
 
 
 def tiny_llama(vocab_size: int, stop: int) -> Any:
@@ -59,98 +52,102 @@ def tiny_llama(vocab_size: int, stop: int) -> Any:
     return LlamaForCausalLM(config).eval()
 
 
-class Replay(Engine):
-    """Our engine along `texts`, one a row; `start` begins a pass over all of them."""
+class GivenTexts(Engine):
+    """Our engine, whose rows take the tokens that are given them, whatever is drawn.
+
+    `given`: of each row its tokens, and the constraint that it is under.  `drawn_at`: when the last step had drawn, and
+    nobody had taken the tokens yet (`time.perf_counter`).
+    """
+
+    def __init__(self, model: PreTrainedModel, info: TokenizerInfo, rows: int, max_length: int, **options: Any) -> None:
+        super().__init__(
+            model, info, rows=rows, max_length=max_length, prefix_bytes=0, prompts_together=True, **options
+        )
+        self.given: dict[Row, tuple[Sequence[int], Any]] = {}
+        self.peer = ""
+        self.drawn_at = 0.0
+        words, pinned = (info.vocab_size + 31) // 32, self._device.type == "cuda"
+        self.bits = torch.full((rows, words), -1, dtype=torch.int32, pin_memory=pinned)
+
+    def use(self, name: str) -> None:
+        """Take the masks of the engine `name` from now on: of a peer, or ours under any other name."""
+        self.peer = name if name in PEERS else ""
+        if self.peer:
+            self.fill_all, self.kernel = batch_fill(name), peer_kernel(name)
+
+    def give(
+        self,
+        prompt: Sequence[int],
+        tokens: Sequence[int],
+        constraint: Any,
+        *,
+        before: Sequence[int] = (),
+        seed: int = 0,
+    ) -> Row:
+        """Admit a text of `tokens` behind a prompt, under a constraint of the engine in use, None for a free one.
+
+        before: tokens of the text that were written already, and are read with the prompt.
+        """
+        matcher, takes = None, None if constraint is None else constraint.accept
+        if constraint is not None and not self.peer:
+            matcher = GrammarMatcher(constraint.compiled)
+            takes = matcher.accept_token
+        for token in before:
+            if takes is not None and not takes(token):
+                raise RuntimeError(f"{self.peer or 'ours'} refused token {token}")
+        row = self.admit([*prompt, *before], matcher, sampling=Sampling(), seed=seed, max_tokens=len(tokens))
+        self.given[row] = tokens, constraint
+        return row
+
+    def choose(self, rows: list[Row], states: torch.Tensor, masks: MaskRows) -> list[int]:
+        texts = [self.given[row] for row in rows]
+        if self.peer:
+            logits, bits = self._run.logits(states), self.bits[: len(rows)]
+            self.fill_all([constraint.matcher for _, constraint in texts], bits)
+            self.kernel(logits, bits.to(self._device, non_blocking=True))
+            uniforms = send(np.array([row.luck() for row in rows]), self._device)
+            draw_rows(logits, [row.sampling for row in rows], uniforms).tolist()
+        else:
+            super().choose(rows, states, masks)
+        self.drawn_at = time.perf_counter()
+        chosen = [tokens[len(row.tokens)] for row, (tokens, _) in zip(rows, texts, strict=True)]
+        for token, (_, constraint) in zip(chosen, texts, strict=True):
+            if self.peer and not constraint.accept(token):
+                raise RuntimeError(f"{self.peer} refused token {token}")
+        return chosen
+
+
+class Replay(GivenTexts):
+    """All of `texts` in step, one a row, under the engine `name`; `start` begins a pass over them."""
 
     def __init__(
-        self,
-        model: PreTrainedModel,
-        info: TokenizerInfo,
-        texts: Sequence[Text],
-        *,
-        sparse: bool = True,
-        device_masks: bool | None = None,
+        self, name: str, model: PreTrainedModel, info: TokenizerInfo, texts: Sequence[Text], **options: Any
     ) -> None:
-        super().__init__(model, info, rows=len(texts), max_length=ROOM, sparse=sparse, device_masks=device_masks)
+        super().__init__(model, info, len(texts), ROOM, **options)
         self.texts = texts
-        self.replayed: list[Row] = []
+        self.use(name)
 
-    def start(self, matchers: Sequence[GrammarMatcher | None]) -> None:
-        """Admit every text, behind what is read before the first step; prompts are read now, and not timed."""
-        for row in self.replayed:
+    def start(self, constraints: Sequence[Any]) -> None:
+        """Admit every text, behind what is read before the first step; prompts are read now, and not timed.
+
+        Of a peer each constraint is a fresh one; None: a free text.
+        """
+        for row in self.given:
             self.cancel(row)
         self.step()
-        self.replayed = []
-        for number, (text, matcher) in enumerate(zip(self.texts, matchers, strict=True)):
-            for token in text.tokens[: text.before]:
-                if matcher is not None and not matcher.accept_token(token):
-                    raise RuntimeError(f"text {number}: token {token} was refused")
-            prompt = [1, *text.tokens[: text.before]]
-            self.replayed.append(self.admit(prompt, matcher, sampling=Sampling(), seed=number, max_tokens=ROOM))
+        self.given = {}
+        for number, (text, constraint) in enumerate(zip(self.texts, constraints, strict=True)):
+            before, tokens = text.tokens[: text.before], text.tokens[text.before :]
+            self.give([1], tokens, constraint, before=before, seed=number)
         self.read_prompts()
         # On a GPU the first pass of a batch is recorded, and no part of a text's first step.
-        self.read_again(torch.tensor([row.unread[0] for row in self.replayed], device=self._device))
+        self.read_again(torch.tensor([row.unread[0] for row in self.given], device=self._device))
 
     def read_again(self, tokens: torch.Tensor) -> None:
         """The model's pass of a step over `tokens`, int64 (rows,) on its device, and nothing around it."""
         self._run.decode(tokens)
         for slot in range(len(tokens)):
             self._run.lengths[slot] -= 1
-
-    def read_prompts(self) -> None:
-        """All prompts in one pass: one after the other they would take longer than the steps that are measured."""
-        rows = [self._waiting.popleft() for _ in range(len(self._waiting))]
-        self._active += rows
-        width = max(len(row.unread) for row in rows) - 1
-        if width:
-            ids = [row.unread[:-1] + [0] * (width + 1 - len(row.unread)) for row in rows]
-            self._slots.verify(torch.tensor(ids, device=self._device))
-            self._slots.keep([range(len(row.unread) - 1) for row in rows])
-        for row in rows:
-            del row.unread[:-1]
-
-    def choose(self, rows: list[Row], states: torch.Tensor, masks: MaskRows) -> list[int]:
-        super().choose(rows, states, masks)
-        return self.given()
-
-    def given(self) -> list[int]:
-        """The texts' own tokens."""
-        return [text.tokens[text.before + len(row.tokens)] for text, row in zip(self.texts, self.replayed, strict=True)]
-
-
-class PeerReplay(Replay):
-    """The same loop with masks of another engine: `constraints`, one a row, are those of `workbench.peers`."""
-
-    def __init__(self, name: str, model: PreTrainedModel, info: TokenizerInfo, texts: Sequence[Text]) -> None:
-        super().__init__(model, info, texts, sparse=False)
-        self.name = name
-        self.constraints: list[Any] = []
-        words, pinned = (info.vocab_size + 31) // 32, self._device.type == "cuda"
-        self._bits = torch.full((len(texts), words), -1, dtype=torch.int32, pin_memory=pinned)
-        self._kernel = peer_kernel(name)
-        self._fill_all = batch_fill(name)
-
-    def start_with(self, constraints: Sequence[Any]) -> None:
-        """`start`, with fresh constraints; those that are equal objects are forks of one."""
-        self.constraints = list(constraints)
-        for text, constraint in zip(self.texts, constraints, strict=True):
-            for token in text.tokens[: text.before]:
-                if not constraint.accept(token):
-                    raise RuntimeError(f"{self.name} refused token {token}")
-        self.start([None] * len(self.texts))
-
-    @torch.inference_mode()
-    def choose(self, rows: list[Row], states: torch.Tensor, masks: object) -> list[int]:
-        logits = self._run.logits(states)
-        self._fill_all([constraint.matcher for constraint in self.constraints], self._bits)
-        self._kernel(logits, self._bits.to(self._device, non_blocking=True))
-        uniforms = send(np.array([row.luck() for row in rows]), self._device)
-        draw_rows(logits, [row.sampling for row in rows], uniforms).tolist()
-        given = self.given()
-        for constraint, token in zip(self.constraints, given, strict=True):
-            if not constraint.accept(token):
-                raise RuntimeError(f"{self.name} refused token {token}")
-        return given
 
 
 def afresh(name: str, made: Any) -> Any:

@@ -6,6 +6,7 @@ Read on: `replay.py` (the steps), `gpu.py` and `serving.py` (what is measured).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import cycle, islice
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -24,6 +25,14 @@ PEERS: Final = ("xgrammar", "llguidance")
 DISTINCT: Final = 16  # schemas of a batch: rows share them, as in a server
 TOOLS: Final = 20
 LONGEST_SCHEMA: Final = 4_000  # characters: peers need seconds for more
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text to replay: all its tokens, and how many of them are read before the first step."""
+
+    tokens: tuple[int, ...]
+    before: int
 
 
 def need_torch(device: str) -> Any:
@@ -99,10 +108,8 @@ def _takes(name: str, params: Params, compile_one: Callable[[Engine], Constraint
     return all(constraint.accept(token) for token in tokens)
 
 
-def lay_out(params: Params, cases: Sequence[Case]) -> tuple[list[Case], list[Any]]:
+def lay_out(params: Params, cases: Sequence[Case]) -> tuple[list[Case], list[Text]]:
     """A case for each row, and its text: rows are at different places of their texts."""
-    from experiments.replay import Text
-
     chosen = list(islice(cycle(cases), params["rows"]))
     texts = []
     for number, (_, tokens) in enumerate(chosen):

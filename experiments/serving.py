@@ -38,7 +38,7 @@ from experiments.claims import Claim, Effect, ratio
 from experiments.columns import Column, Row, Table, where
 from experiments.engines import WARM_UP, open_engine
 from experiments.figures import BY_ENGINE
-from experiments.replay_cases import LONGEST_SCHEMA, PEERS, Case, installed_peers, need_torch, replay_cases
+from experiments.replay_cases import LONGEST_SCHEMA, Case, installed_peers, need_torch, replay_cases
 from experiments.tails import ENGINE, OURS, quantile
 from experiments.trial import Params
 
@@ -124,7 +124,6 @@ class Request:
     prompt: list[int]
     tokens: Sequence[int]
     at: float | None  # None: when another one ends
-    constraint: Any = None
     grammar: Future[Any] | None = None
     came: float = 0.0
     times: list[float] = field(default_factory=list)
@@ -201,46 +200,34 @@ def _make_loop(params: Params) -> Any:
     import torch
 
     from experiments.gpu import model_of
-    from experiments.replay import batch_fill, peer_kernel
-    from kernels_core import GrammarMatcher
-    from workbench.generation import Engine
-    from workbench.generation.device_masks import send
+    from experiments.replay import GivenTexts
     from workbench.generation.graphs import rows_recorded
-    from workbench.generation.sampling import Sampling, draw_rows
 
     info = datasets.open_tokenizer(params["vocabulary"]).info
 
-    class Loop(Engine):
+    class Loop(GivenTexts):
         def __init__(self) -> None:
             length = params["prompt"] + params["steps"] + 8
-            super().__init__(
-                model_of(params, info),
-                info,
-                rows=params["rows"],
-                max_length=length,
-                prefix_bytes=0,
-                prompts_together=True,
-            )
+            super().__init__(model_of(params, info), info, params["rows"], length)
             self.written: dict[EngineRow, Request] = {}
             self.engine: Any = None
             self.began = 0.0
-            words, pinned = (info.vocab_size + 31) // 32, self._device.type == "cuda"
-            self.bits = torch.full((params["rows"], words), -1, dtype=torch.int32, pin_memory=pinned)
             # A pass is recorded on a GPU for some numbers of rows: no request waits for that.
             self._slots.reserve(params["rows"], self.max_length)
             counts = {rows_recorded(count, params["rows"]) for count in range(1, params["rows"] + 1)}
-            for count, held in product(sorted(counts) if pinned else (), (0, self.max_length - 2)):
+            on_gpu = self._device.type == "cuda"
+            for count, held in product(sorted(counts) if on_gpu else (), (0, self.max_length - 2)):
                 self._slots.lengths[:count] = [held] * count
                 self._slots.decode(torch.ones(count, dtype=torch.int64, device=self._device))
                 self._slots.lengths[:count] = [0] * count
 
         def use(self, name: str) -> None:
-            """Write with the engine `name` from now on, with empty caches.  What a peer makes once is no part of a
-            request: llguidance compiles its kernel, for one row, for two, and once more for any number."""
+            """With empty caches.  What a peer makes once is no part of a request: llguidance compiles its kernel, for
+            one row, for two, and once more for any number."""
+            super().use(name)
             self.name = name
             self.engine = open_engine(name, params["vocabulary"]) if name != FREE else None
-            if name in PEERS:
-                self.fill_all, self.kernel = batch_fill(name), peer_kernel(name)
+            if self.peer:
                 made = self.engine.compile_schema(WARM_UP)
                 self.fill_all([made.matcher], self.bits[:1])
                 for count in sorted({min(count, params["rows"]) for count in (1, 2, 3, 5, params["rows"])}):
@@ -269,6 +256,7 @@ def _make_loop(params: Params) -> Any:
                     self.step()
                     ended = [row for row in self.written if row.finish_reason is not None]
                     for row in ended:
+                        del self.given[row]
                         if not self.written.pop(row).ended:
                             raise RuntimeError(f"{self.name} ended a text early: {row.finish_reason}: {row.error}")
                     open_ -= len(ended)
@@ -280,29 +268,14 @@ def _make_loop(params: Params) -> Any:
 
         def enter(self, request: Request) -> None:
             """Its grammar is there: it may have a place."""
-            request.constraint = None if request.grammar is None else request.grammar.result()
-            matcher = GrammarMatcher(request.constraint.compiled) if self.name == OURS else None
-            row = self.admit(request.prompt, matcher, sampling=Sampling(), seed=0, max_tokens=len(request.tokens))
-            self.written[row] = request
+            constraint = None if request.grammar is None else request.grammar.result()
+            self.written[self.give(request.prompt, request.tokens, constraint)] = request
 
         def choose(self, rows: list[EngineRow], states: torch.Tensor, masks: MaskRows) -> list[int]:
-            served = [self.written[row] for row in rows]
-            if self.name in PEERS:
-                logits = self._slots.logits(states)
-                bits = self.bits[: len(rows)]
-                self.fill_all([request.constraint.matcher for request in served], bits)
-                self.kernel(logits, bits.to(self._device, non_blocking=True))
-                uniforms = send(np.array([row.random.random() for row in rows]), self._device)
-                draw_rows(logits, [row.sampling for row in rows], uniforms).tolist()
-            else:
-                super().choose(rows, states, masks)
-            given = [request.tokens[len(row.tokens)] for row, request in zip(rows, served, strict=True)]
-            now = time.perf_counter() - self.began
-            for request, token in zip(served, given, strict=True):
-                request.times.append(now)
-                if self.name in PEERS and not request.constraint.accept(token):
-                    raise RuntimeError(f"{self.name} refused token {token}")
-            return given
+            chosen = super().choose(rows, states, masks)
+            for row in rows:
+                self.written[row].times.append(self.drawn_at - self.began)
+            return chosen
 
     return Loop()
 

@@ -85,7 +85,6 @@ class Worker:
     """
 
     def __init__(self, timeout_s: float | None = None, memory_gb: float | None = None, *, pin: bool = False) -> None:
-        self.begun = 0  # processes so far
         self._timeout_s, self._memory_gb = timeout_s, memory_gb
         self._core = claim_core() if pin else None
         self._process: subprocess.Popen[bytes] | None = None
@@ -145,7 +144,6 @@ class Worker:
             ours.recv()
         except (EOFError, BrokenPipeError, ConnectionResetError):
             raise WorkerDiedError(f"{_ending(process)}, while starting") from None
-        self.begun += 1
         return process, ours
 
     def _ask(self, process: subprocess.Popen[bytes], connection: Connection, call: bytes) -> bytes:
@@ -195,11 +193,6 @@ class WorkerExecutor(ThreadPoolExecutor):
         self._make = partial(Worker, timeout_s, memory_gb, pin=pin)
         self._own = threading.local()
         self._workers: list[Worker] = []
-
-    @property
-    def restarts(self) -> int:
-        """Processes that were begun after another one was lost."""
-        return sum(max(0, worker.begun - 1) for worker in self._workers)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Queue a call."""

@@ -160,7 +160,7 @@ def run(
         book.record_run(section, name, command, keys)
         result = Result(experiment, frame, provenance(frame, book, command))
         if len(finished(frame)):
-            keep_run(ledger, section, frame, result.verdicts())
+            keep_run(ledger, section, result)
         _write(result, book, console, out or [], section if record else None)
     if as_json:
         say_json({"claims": rows_of(result.claims()), "trials": rows_of(frame)})

@@ -77,9 +77,9 @@ class VllmError(Exception):
     """A mistake of the client; no `ValueError`."""
 
 
-def closed(schema: str) -> Any:
-    """vLLM's reading of a schema with `disable_additional_properties`, at its top alone."""
-    return json.loads(schema) | {"additionalProperties": False}
+def closed(schema: Any) -> Any:
+    """vLLM's reading of a schema or its text with `disable_additional_properties`, at its top alone."""
+    return (json.loads(schema) if isinstance(schema, str) else schema) | {"additionalProperties": False}
 
 
 def install_vllm(monkeypatch: pytest.MonkeyPatch, place: str = "xgrammar") -> dict[str, ModuleType]:

@@ -424,6 +424,33 @@ def test_in_the_place_of_guidance(monkeypatch: pytest.MonkeyPatch) -> None:
     vllm.unregister()
 
 
+@pytest.mark.parametrize("place", ["xgrammar", "guidance"])
+def test_settings_are_read_inside_tags_in_the_place_of_guidance(monkeypatch: pytest.MonkeyPatch, place: Any) -> None:
+    """As vLLM's own backends do; in both forms of tags."""
+    fakes.install_vllm(monkeypatch, place)
+    own = vllm.register(place)
+    schema = {"type": "object", "properties": {"x": {"type": "integer"}}}
+    form = {"type": "json_schema", "json_schema": schema}
+    call = {"type": "tag", "begin": "[", "content": {"type": "or", "elements": [form]}, "end": "]"}
+    tags = [
+        {"type": "structural_tag", "format": call},
+        {"structures": [{"begin": "[", "schema": schema, "end": "]"}], "triggers": ["["]},
+    ]
+    texts = ['[{"x":1}]', '[{"x": 1}]', '[{"q":1}]']
+    for setting, refused in (
+        ("disable_fallback", []),
+        ("disable_any_whitespace", texts[1:2]),
+        ("disable_additional_properties", texts[2:]),
+    ):
+        settings = SimpleNamespace(structured_outputs_config=SimpleNamespace(**{setting: True}))
+        backend = own(settings, INFO, calls.SIZE)
+        for tag in map(json.dumps, tags):
+            matchers = [backend.compile_grammar("STRUCTURAL_TAG", tag).follower.matcher for _ in texts]
+            found = [text for text, one in zip(texts, matchers, strict=True) if not one.accept_string(text)]
+            assert found == (refused if place == "guidance" else [])
+    vllm.unregister()
+
+
 def test_json_of_vllm_without_blanks() -> None:
     compact = SimpleNamespace(structured_outputs_config=SimpleNamespace(disable_any_whitespace=True))
     schema = '{"type": "object", "properties": {"x": {"type": "array"}, "q": {}}}'

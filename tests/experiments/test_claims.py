@@ -277,13 +277,14 @@ def test_a_run_ends_with_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "**undecided: 2 units**: When requests choose their tools" in text
     assert "Published: 0 (table 1)" in text
     (run_file,) = (tmp_path / "l_runs" / "reuse").iterdir()
-    (run_file.parent / "2000.json").write_text(run_file.read_text().replace('"undecided"', '"held"'))
+    (run_file.parent / "1999.json").write_text(run_file.read_text().replace('"day": "20', '"day": "19'))
     drawn, words = tmp_path / "history.html", ["experiment", "history", "reuse", "--ledger", str(tmp_path / "l.sqlite")]
     told = CliRunner().invoke(app, [*words, "--out", str(drawn)])
     assert told.exit_code == 0, told.output
     assert "whole grammars known before" in drawn.read_text()
     rows = history(tmp_path / "l.sqlite", "reuse")
-    assert rows["verdict"].tolist() == ["held", "undecided"] * len(reuse.CLAIMS)
+    assert rows["verdict"].tolist() == ["undecided"] * 2 * len(reuse.CLAIMS)
+    assert rows["day"].str.slice(0, 2).tolist() == ["19", "20"] * len(reuse.CLAIMS)
     absent = CliRunner().invoke(app, ["experiment", "history", "nonesuch", "--ledger", str(tmp_path / "l.sqlite")])
     assert absent.exit_code == 2
     kept = recorded("reuse", results=tmp_path / "results")

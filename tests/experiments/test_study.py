@@ -85,7 +85,7 @@ def test_a_peers_kernel_is_compiled_before_the_clock_starts(monkeypatch: pytest.
     peer = SimpleNamespace(
         compile_schema=lambda schema: SimpleNamespace(matcher=None), forget=lambda: called.append("forget")
     )
-    monkeypatch.setattr(serving, "PEERS", ("peer",))
+    monkeypatch.setattr(replay, "PEERS", ("peer",))
     monkeypatch.setattr(serving, "open_engine", lambda name, vocabulary: peer)
     monkeypatch.setattr(replay, "peer_kernel", lambda name: lambda logits, bits: called.append(len(logits)))
     monkeypatch.setattr(replay, "batch_fill", lambda name: lambda matchers, bits: called.append("fill"))

@@ -87,7 +87,6 @@ def test_dying_and_hanging_trials_cost_themselves_alone(ledger: Ledger) -> None:
     grid = [{"kind": kind} for kind in ("a", "die", "b", "hang", "c")]
     with WorkerExecutor(1, timeout_s=4) as workers:
         frame = run_sweep(trials.trouble, grid, ledger=ledger, sweep="s", executor=workers)
-        assert workers.restarts == 2
     assert list(frame["status"]) == ["ok", "error", "ok", "error", "ok"]
     assert "SIGKILL" in frame["error"][1]
     assert frame["error"][3].startswith("TrialTimeoutError")

@@ -41,7 +41,7 @@ from workbench.generation import (  # noqa: E402
     stream,
 )
 from workbench.generation.model import ModelRun  # noqa: E402
-from workbench.generation.record import MaskRow  # noqa: E402
+from workbench.generation.record import _allowed_by  # noqa: E402
 
 PAIRS = r"""
 root  ::= "{" pair ("," pair){0,2} "}"
@@ -433,18 +433,10 @@ def test_a_generation_is_plain_data(tiny: LanguageModel) -> None:
         result.steps[0].token_id = 3  # type: ignore[misc]
 
 
-def test_the_mask_buffer_counts_and_looks_up_every_bit(tiny: LanguageModel) -> None:
-    small_masks = MaskRow(tiny.vocab_size, tiny.device)
+def test_the_mask_of_a_step_is_read_bit_by_bit(tiny: LanguageModel) -> None:
     matcher = GrammarMatcher(tiny.compiler.compile_grammar("root ::= [^\\n]*"))
-    small_masks.take(BatchGrammarMatcher().read_masks([matcher]), 0)
-    allowed = matcher.allowed_token_ids()
-    small_masks.forbid(allowed[0])
-    allowed = allowed[1:]
-    assert small_masks.count == len(allowed)
-    assert [token for token in range(tiny.vocab_size) if small_masks.allows(token)] == allowed
-    row = np.asarray(small_masks.on_device())[0]
-    bits = np.unpackbits(row.view(np.uint8), bitorder="little")[: tiny.vocab_size]
-    assert np.flatnonzero(bits).tolist() == allowed
+    allowed = _allowed_by(BatchGrammarMatcher().read_masks([matcher]), 0, tiny.vocab_size)
+    assert np.flatnonzero(allowed).tolist() == matcher.allowed_token_ids()
 
 
 def test_a_misspelt_keyword_is_told_to_the_caller(tiny: LanguageModel) -> None:

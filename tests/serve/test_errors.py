@@ -59,6 +59,11 @@ def refused(answer: Any, status: int = 400) -> dict[str, Any]:
         ({"structured_outputs": {"grammar": "start: other"}}, "structured_outputs.grammar"),
         ({"structured_outputs": {"structural_tag": {"format": {"type": "tga"}}}}, "structured_outputs.structural_tag"),
         ({"structured_outputs": {"structural_tag": "5"}}, "structured_outputs.structural_tag"),
+        ({"structured_outputs": {"grammar": "start: <nope>"}}, "structured_outputs.grammar"),
+        (
+            {"response_format": {"type": "structural_tag", "format": {"type": "token", "token": "<nope>"}}},
+            "response_format",
+        ),
         ({"structured_outputs": {"regex": "a", "whitespace_pattern": " "}}, "structured_outputs.whitespace_pattern"),
         ({"guided_regex": "a"}, "guided_regex"),
         ({"reasoning_effort": "some"}, "reasoning_effort"),

@@ -233,6 +233,13 @@ def test_elements_are_read_like_json(style: str) -> None:
         assert following is not None
 
 
+def test_a_whole_number_of_an_open_type_is_an_element_too() -> None:
+    style = STYLES["kimi_k3_xml"]
+    text = f"{style.front}days{style.integer}3{style.back[0]}{style.front}city"
+    assert read_elements(text, style).levels[0].names == ["days"]
+    assert read_elements(f"{style.front}days{style.integer}3", style).path == ("days",)
+
+
 def test_elements_in_elements() -> None:
     style = STYLES["cohere_xml"]
     text = '<cofl:value name="where" type="dict"><cofl:value name="street" type="raw">a'

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from kernels_core import apply_token_bitmask_inplace
 from kernels_core.inspect.fills import CacheLog
 from kernels_core.inspect.trace import FillEvent
 from kernels_core.mask_rows import MaskRows
@@ -40,26 +39,27 @@ class Recorder:
         self._people = people
         self._log = log
         self._masks_before = log.asked
-        self._mask = MaskRow(model.vocab_size, model.device)
+        self._allowed = np.ones(model.vocab_size, dtype=np.bool_)  # at the step that is recorded
         self._drawn: dict[str, Any] = {}  # of the token that is about to be taken
         self._took_ns = 0
 
     def draws(self, row: Row, token: int, logits: torch.Tensor, seen: DrawnFrom) -> None:
         arrived = time.perf_counter_ns()
-        model_ns, cutting, mask = self._run.wait(), row.cutting, self._mask
+        model_ns, cutting = self._run.wait(), row.cutting
         event: FillEvent | None = None
         mask_ns = 0 if row.matcher is None else seen.masks_ns
         began = time.perf_counter_ns()
         if cutting is not None and (ids := cutting.ids(row.matcher)) is not None:
-            mask.allow_only(ids)
+            allowed = np.zeros_like(self._allowed)
+            allowed[ids] = True
             mask_ns = time.perf_counter_ns() - began
         else:
-            mask.take(seen.masks, seen.number)
+            allowed = _allowed_by(seen.masks, seen.number, len(self._allowed))
             if self._log.asked > self._masks_before:
                 event = self._log.last
                 mask_ns = 0 if event is None else event.nanoseconds
-        for one in seen.refused:
-            mask.forbid(one)
+        allowed[list(seen.refused)] = False
+        self._allowed = allowed
         began = time.perf_counter_ns()
         masked = self._constrained(logits)
         apply_ns = time.perf_counter_ns() - began
@@ -67,9 +67,9 @@ class Recorder:
         if cutting is not None and cutting.canonical:
             for ranked in (logits, masked) if self._alternatives else ():
                 for one in ranked.topk(self._alternatives).indices.tolist():
-                    if mask.allows(one) and not cutting.allows(one, row.matcher):
-                        mask.forbid(one)
+                    allowed[one] = allowed[one] and cutting.allows(one, row.matcher)
             masked = self._constrained(logits)
+        count = int(allowed.sum())
         own, left = logits.double(), masked.double()
         told = torch.stack([own.logsumexp(0), left.logsumexp(0), own[token], left[token] if drawn is None else drawn])
         total, feasible, logit, drawn_logprob = told.tolist()
@@ -78,11 +78,11 @@ class Recorder:
             "offset": len(row.text),
             "logprob": logit - total,
             "drawn_logprob": drawn_logprob - feasible if drawn is None else drawn_logprob,
-            "allowed_count": mask.count,
+            "allowed_count": count,
             "feasible_mass": min(1.0, math.exp(feasible - total)),
-            "forced": mask.count == 1,
+            "forced": count == 1,
             "alternatives": self._ranked(logits, total, self._alternatives),
-            "choices": self._ranked(masked, total, min(self._alternatives, mask.count)),
+            "choices": self._ranked(masked, total, min(self._alternatives, count)),
             "entropy": entropy,
             "masked_entropy": masked_entropy,
             "given": seen.given,
@@ -111,17 +111,15 @@ class Recorder:
 
     def _constrained(self, logits: torch.Tensor) -> torch.Tensor:
         """The logits with forbidden tokens at -inf; the given tensor is left alone."""
-        if self._mask.is_full:
+        if self._allowed.all():
             return logits
-        masked = logits.clone().unsqueeze(0)
-        apply_token_bitmask_inplace(masked, self._mask.on_device())
-        return masked.squeeze(0)
+        return logits.masked_fill(torch.from_numpy(~self._allowed).to(logits.device), -torch.inf)
 
     def _entropies(self, logits: torch.Tensor, masked: torch.Tensor) -> tuple[float | None, float | None]:
         """Entropy in nats of the model's distribution, and of what the mask leaves of it."""
         if not self._people:
             return None, None
-        if self._mask.is_full:
+        if masked is logits:
             found = float(torch.special.entr(logits.softmax(0)).sum())
             return found, found
         found, left = torch.special.entr(torch.stack([logits, masked]).softmax(1)).sum(1).tolist()
@@ -133,9 +131,18 @@ class Recorder:
             return ()
         top = logits.topk(count)
         return tuple(
-            Alternative(token, self._vocabulary[token], logit - total, self._mask.allows(token))
+            Alternative(token, self._vocabulary[token], logit - total, bool(self._allowed[token]))
             for token, logit in zip(top.indices.tolist(), top.values.tolist(), strict=True)
         )
+
+
+def _allowed_by(masks: MaskRows, number: int, vocab_size: int) -> npt.NDArray[np.bool_]:
+    """Which tokens the mask of this number allows; all where there is none."""
+    if masks.populations()[number] < 0:
+        return np.ones(vocab_size, dtype=np.bool_)
+    words = np.empty((1, (vocab_size + 31) // 32), dtype=np.int32)
+    masks.write(words, np.array([number]))
+    return np.unpackbits(words.view(np.uint8), bitorder="little", count=vocab_size).view(np.bool_)
 
 
 def _drawn_logprob(row: Row, masked: torch.Tensor, token: int) -> torch.Tensor | None:
@@ -148,49 +155,3 @@ def _drawn_logprob(row: Row, masked: torch.Tensor, token: int) -> torch.Tensor |
         penalise(changed, [(0, penalty)])
         masked = changed.squeeze(0)
     return distribution(masked, row.sampling)[token].log()
-
-
-class MaskRow:
-    """One row of token bitmask, counted in CPU memory and sent to the model's device when it is applied."""
-
-    def __init__(self, vocab_size: int, device: torch.device) -> None:
-        self._device = device
-        self._vocab_size = vocab_size
-        # Pinned memory lets the copy to a GPU run beside other work.
-        pinned = device.type == "cuda"
-        self._host = torch.empty(1, (vocab_size + 31) // 32, dtype=torch.int32, pin_memory=pinned)
-        self._words: npt.NDArray[np.int32] = self._host.numpy()
-        self.count = -1
-        """How many tokens may come."""
-
-    @property
-    def is_full(self) -> bool:
-        """Whether every token may come."""
-        return self.count == self._vocab_size
-
-    def take(self, masks: MaskRows, number: int) -> None:
-        """The mask of this number; every token where there is none."""
-        count = int(masks.populations()[number])
-        if count < 0:
-            self._words.fill(-1)
-        else:
-            masks.write(self._words, np.array([number]))
-        self.count = self._vocab_size if count < 0 else count
-
-    def allow_only(self, ids: npt.NDArray[np.int64]) -> None:
-        """These tokens may come, and no other."""
-        bits = np.zeros(self._words.shape[1] * 32, dtype=np.uint8)
-        bits[ids] = 1
-        self._words[0] = np.packbits(bits, bitorder="little").view(np.int32)
-        self.count = len(ids)
-
-    def forbid(self, token: int) -> None:
-        """One more token may not come, which could until now."""
-        self.count -= 1
-        self._words.view(np.uint32)[0, token >> 5] &= np.uint32(~(1 << (token & 31)) & 0xFFFFFFFF)
-
-    def allows(self, token: int) -> bool:
-        return bool(int(self._words[0, token >> 5]) >> (token & 31) & 1)
-
-    def on_device(self) -> torch.Tensor:
-        return self._host.to(self._device, non_blocking=True)

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kernels_core.grammar.structural_tag.styles import STYLES, Style
 from workbench.languages.positions import behind_blanks
 from workbench.provenance.prefix import JsonPrefix, Level, Part, read_prefix, shared_beginning
 
-__all__ = ["STYLES", "ElementPrefix", "read_elements", "spelt_element"]
+__all__ = ["STYLES", "ElementPrefix", "read_elements", "read_middle", "spelt_element"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,41 @@ def spelt_element(name: str, style: Style) -> str:
     """How an element of this name begins, as far as that is the same for all types of values."""
     same = shared_beginning([middle[0] for middle in style.middles.values()])
     return style.front + "".join(style.entities.get(letter, letter) for letter in name) + same
+
+
+class Middle(NamedTuple):
+    """The markers between a name and a value.
+
+    behind: the offset behind those that are there.  kinds: the JSON types of values that they allow.  whole: no marker
+    is missing.
+    """
+
+    name: str
+    behind: int
+    kinds: frozenset[str]
+    whole: bool
+
+
+def read_middle(text: str, start: int, style: Style, *, named: bool = True) -> Middle | None:
+    """What ends the name that begins at `start`; None where nothing does.
+
+    named: False in front of an item of an array, where there is no name, and so no quote behind it.
+    """
+    kinds: dict[tuple[str, ...], set[str]] = {}
+    for kind, (first, *rest) in (*style.middles.items(), *([("number", (style.integer,))] if style.integer else [])):
+        kinds.setdefault((first if named else first.removeprefix('"'), *rest), set()).add(kind)
+    found = [(place, -len(parts[0]), parts) for parts in kinds if (place := text.find(parts[0], start)) >= 0]
+    if not found:
+        return None
+    place, _, parts = min(found)
+    name = html.unescape(text[start:place]) if style.entities else text[start:place]
+    behind = place + len(parts[0])
+    for part in parts[1:]:
+        behind = behind_blanks(text, behind)
+        if not text.startswith(part, behind):
+            return Middle(name, behind, frozenset(kinds[parts]), whole=False)
+        behind += len(part)
+    return Middle(name, behind, frozenset(kinds[parts]), whole=True)
 
 
 def read_elements(text: str, style: Style) -> ElementPrefix:
@@ -73,26 +109,15 @@ class _Elements:
                 top.key = None
             return self._prefix("name" if top.is_object else "after", begin)
         start = begin + len(front)
-        # In front of an item there is no name, and so no quote behind it.
-        firsts = {middle[0] if top.is_object else middle[0].removeprefix('"') for middle in style.middles.values()}
-        ends = [(place, first) for first in firsts if (place := text.find(first, start)) >= 0]
-        if not ends:
+        middle = read_middle(text, start, style, named=top.is_object)
+        if middle is None:
             if top.is_object:
                 top.key = None
             return self._prefix("name" if top.is_object else "value", begin)
-        place, first = min(ends, key=lambda pair: (pair[0], -len(pair[1])))
         if top.is_object:
-            name = text[start:place]
-            top.key = html.unescape(name) if style.entities else name
-            top.names.append(top.key)
-        at = place + len(first)
-        others = next((middle[1:] for middle in style.middles.values() if middle[0].endswith(first)), ())
-        for part in others:
-            at = behind_blanks(text, at)
-            if not text.startswith(part, at):
-                return self._prefix("colon", at)
-            at += len(part)
-        return self._value(at)
+            top.key = middle.name
+            top.names.append(middle.name)
+        return self._value(middle.behind) if middle.whole else self._prefix("colon", middle.behind)
 
     def _value(self, at: int) -> int | ElementPrefix:
         """Read on behind the markers in front of a value."""

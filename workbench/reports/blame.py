@@ -1,7 +1,7 @@
 """Which parts of a grammar took how much probability from the model over a run: `wb.blame(generation)`.
 
     made = wb.generate(model, "weather in Lund", schema, alternatives=20)
-    wb.blame(made)                  # the source with heat on its lines, and a table: keyword, place, probability
+    wb.blame(made)                  # the source with heat on its lines, and a table: keyword, location, probability
 
 Each refused token that the run has recorded is asked about at its place, and what the model gave to it is put on the
 part of the source that is the first reason for its refusal: a schema's keyword, a rule.  What was refused and not
@@ -82,7 +82,7 @@ class Blame(Printed, Table):
         rows = [
             {
                 "keyword": one.keyword,
-                "place": one.pointer or one.rule or "",
+                "location": one.pointer or one.rule or "",
                 "line": self._line(one.span),
                 "mass": one.mass,
                 "nats": one.nats,
@@ -92,7 +92,7 @@ class Blame(Printed, Table):
             }
             for one in self.found
         ]
-        rest = {"keyword": "", "place": "", "line": None, "mass": self.unexplained_mass, "nats": self.unexplained_nats}
+        rest = {"keyword": "", "location": "", "line": None, "mass": self.unexplained_mass, "nats": self.unexplained_nats}
         return [*rows, rest | {"steps": None, "tokens": "", "reason": UNEXPLAINED}]
 
     def to_frame(self) -> pd.DataFrame:
@@ -123,7 +123,7 @@ class Blame(Printed, Table):
                 f'<div style="background:{colour}"><span style="display:inline-block;width:4em;opacity:0.7;'
                 f'text-align:right;padding-right:1em">{shown}</span>{html_escape(line) or " "}</div>'
             )
-        widths = {"keyword": 60, "place": 60, "tokens": 60, "reason": 90}
+        widths = {"keyword": 60, "location": 60, "tokens": 60, "reason": 90}
         rows = [
             [f"{row['mass']:.3f}", *(html_escape(clip(row[name], width)) for name, width in widths.items())]
             for row in self.rows()[:SHOWN_ROWS]
@@ -135,7 +135,7 @@ class Blame(Printed, Table):
     def __str__(self) -> str:
         lines = [repr(self)]
         for row in self.rows()[:SHOWN_ROWS]:
-            where = " ".join(filter(None, (row["keyword"], row["place"])))
+            where = " ".join(filter(None, (row["keyword"], row["location"])))
             lines.append(f"  {row['mass']:8.3f}  {where or row['reason']}  {clip(row['tokens'], 60)}")
         return "\n".join(line.rstrip() for line in lines)
 

@@ -8,7 +8,6 @@ Read on: `kernels_core/grammar/structural_tag/styles.py` (the markers), `calls.p
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
@@ -19,6 +18,7 @@ from kernels_core.errors import MaskscopeError
 from kernels_core.grammar.structural_tag.styles import STYLES, Style
 from workbench.json_values import BLANKS
 from workbench.languages.positions import behind_blanks, no_number
+from workbench.provenance.elements import read_middle
 
 _KINDS: Final[dict[type, str]] = {
     str: "string",
@@ -118,30 +118,10 @@ def _grammar(schema: str) -> CompiledGrammar:
 
 def _element(text: str, at: int, layout: Style) -> tuple[str, frozenset[str], str, int] | None:
     """Name, JSON types that its markers allow, text of the value, and the offset behind; None if it is not whole."""
-    middles: dict[tuple[str, ...], set[str]] = {}
-    for kind, middle in layout.middles.items():
-        middles.setdefault(middle, set()).add(kind)
-    if layout.integer:
-        middles.setdefault((layout.integer,), set()).add("number")
-    best: tuple[int, int, tuple[str, ...]] | None = None
-    for middle in middles:
-        place = text.find(middle[0], at)
-        if place >= 0 and (best is None or (place, -len(middle[0])) < best[:2]):
-            best = (place, -len(middle[0]), middle)
-    if best is None:
+    middle = read_middle(text, at, layout)
+    if middle is None or not middle.whole or (end := text.find(layout.back[0], middle.behind)) < 0:
         return None
-    place, _, middle = best
-    name = html.unescape(text[at:place]) if layout.entities else text[at:place]
-    at = place + len(middle[0])
-    for part in middle[1:]:
-        at = behind_blanks(text, at)
-        if not text.startswith(part, at):
-            return None
-        at += len(part)
-    end = text.find(layout.back[0], at)
-    if end < 0:
-        return None
-    return name, frozenset(middles[middle]), text[at:end], end + len(layout.back[0])
+    return middle.name, middle.kinds, text[middle.behind : end], end + len(layout.back[0])
 
 
 def _readings(text: str, kinds: frozenset[str], layout: Style) -> Iterator[str]:

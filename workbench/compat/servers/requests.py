@@ -21,6 +21,7 @@ import numpy as np
 from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import BudgetExceededError, DeadEndError, GrammarError, MaskscopeError, TokenizerError
 from kernels_core.grammar.structural_tag import load_structural_tag
+from workbench.compat.tag_formats import Change, with_schemas
 
 if TYPE_CHECKING:
     import torch
@@ -81,16 +82,19 @@ def is_ebnf(text: str) -> bool:
     return _EBNF_RULE.search(text) is not None
 
 
-def compile_request(compiler: GrammarCompiler, kind: Kind, text: str, **layout: Any) -> CompiledGrammar:
+def compile_request(
+    compiler: GrammarCompiler, kind: Kind, text: str, schemas: Change | None = None, **layout: Any
+) -> CompiledGrammar:
     """Compile what a request asks for; `ValueError` or `BudgetExceededError` say why it cannot be, with the location.
 
     kind, text: "json": a schema as JSON text; "json_object": any object; "regex": matched as a whole; "grammar": EBNF,
         or Lark where no line begins a rule with `::=`; "choice": a JSON list of texts; "structural_tag": JSON text, of
         the older form with `structures` and `triggers` as well.
+    schemas: what becomes of a format `json_schema` in a structural tag, given with the engine's keys.
     layout: where blanks stand in JSON, by the arguments of `Grammar.from_json_schema`: `any_whitespace`,
         `max_whitespace_cnt`, `separators`.
     """
-    name, arguments, options = _asked(kind, text, layout)
+    name, arguments, options = _asked(kind, text, layout, schemas)
     compile_it: Callable[..., CompiledGrammar] = getattr(compiler, f"compile_{'grammar' if name == 'ebnf' else name}")
     return compile_it(*arguments, **options)
 
@@ -105,7 +109,9 @@ def read_request(kind: Kind, text: str) -> None:
             raise
 
 
-def _asked(kind: Kind, text: str, layout: Mapping[str, Any]) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+def _asked(
+    kind: Kind, text: str, layout: Mapping[str, Any], schemas: Change | None = None
+) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
     """What reads such a request: the name behind `Grammar.from_`, and what it is given."""
     if kind in ("json", "json_object"):
         schema = text if kind == "json" else '{"type": "object"}'
@@ -118,7 +124,7 @@ def _asked(kind: Kind, text: str, layout: Mapping[str, Any]) -> tuple[str, tuple
     if kind == "choice":
         return "structural_tag", (_choice(text),), {}
     if kind == "structural_tag":
-        return "structural_tag", (_tag(text),), {}
+        return "structural_tag", (_tag(text, schemas),), {}
     raise ValueError(f"a request of kind {kind!r} is not known: {', '.join(KINDS)}")
 
 
@@ -133,44 +139,34 @@ def _choice(text: str) -> dict[str, Any]:
     return {"format": {"type": "or", "elements": [{"type": "const_string", "value": one} for one in texts]}}
 
 
-def _tag(text: str) -> Any:
-    """The argument of `compile_structural_tag`; a tag without a schema takes any JSON, as in the servers."""
+def _tag(text: str, schemas: Change | None) -> Any:
+    """The argument of `compile_structural_tag`; a tag without a schema takes any JSON, as in the servers.
+
+    Those write their tools' tags by XGrammar's classes, which leave no key out.
+    """
     try:
         tag = json.loads(text)
     except json.JSONDecodeError:
         return text  # the engine says where
-    if not isinstance(tag, dict) or "structures" not in tag:
-        return _with_schemas(tag)
-    older, structures = {key: tag[key] for key in ("structures", "triggers") if key in tag}, tag["structures"]
-    if isinstance(structures, list):
-        older["structures"] = [
-            one | {"schema": {}} if isinstance(one, dict) and one.get("schema") is None else one for one in structures
-        ]
-    found = dict(load_structural_tag(older))
-    if "at_least_one" in tag:  # SGLang's, where a tool must be called
-        found["format"] |= {"at_least_one": tag["at_least_one"]}
-    return _with_schemas(found)
+    if isinstance(tag, dict) and "structures" in tag:
+        older, structures = {key: tag[key] for key in ("structures", "triggers") if key in tag}, tag["structures"]
+        if isinstance(structures, list):
+            older["structures"] = [
+                one | {"schema": {}} if isinstance(one, dict) and one.get("schema") is None else one
+                for one in structures
+            ]
+        found = dict(load_structural_tag(older))
+        if "at_least_one" in tag:  # SGLang's, where a tool must be called
+            found["format"] |= {"at_least_one": tag["at_least_one"]}
+        tag = found
 
+    def read(form: dict[str, Any]) -> dict[str, Any]:
+        if form.get("json_schema") is None:
+            form["json_schema"] = {}
+        form.setdefault("plain_integers", True)
+        return schemas(form) if schemas else form
 
-def _with_schemas(value: object) -> Any:
-    """A tag by the engine's keys, in which a format whose schema was left open takes any JSON.
-
-    The servers write their tools' tags by XGrammar's classes, which leave no key out.
-    """
-    if isinstance(value, list):
-        return [_with_schemas(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    found = {key: item if key == "json_schema" else _with_schemas(item) for key, item in value.items()}
-    if found.get("type") == "qwen_xml_parameter":
-        found |= {"type": "json_schema", "style": "qwen_xml"}
-    if found.get("type") == "json_schema":
-        if found.get("json_schema") is None:
-            found["json_schema"] = {}
-        if isinstance(found.get("any_order"), bool):
-            found["order"] = "loose" if found.pop("any_order") else "declared"
-        found.setdefault("plain_integers", True)
-    return found
+    return with_schemas(tag, read) if isinstance(tag, dict) and "format" in tag else tag
 
 
 # -- a text ----------------------------------------------------------------------------------------------------------

@@ -180,7 +180,7 @@ class GrammarBackend:
         super().__init__()
         self.info = read_vocabulary(tokenizer, vocab_size, stop_token_ids)
         self.vocab_size = vocab_size
-        self.layout = {"any_whitespace": any_whitespace, "max_whitespace_cnt": max_whitespace_cnt}
+        self.layout: dict[str, Any] = {"any_whitespace": any_whitespace, "max_whitespace_cnt": max_whitespace_cnt}
         self.compiler = GrammarCompiler(self.info)
 
     def dispatch_json(self, key_string: str) -> object:

@@ -21,7 +21,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from kernels_core import GrammarCompiler
 from workbench.compat.servers.requests import (
@@ -101,7 +101,8 @@ class Backend:
     """The engine for all requests of one vLLM engine, with the methods of its `StructuredOutputBackend`.
 
     `vllm_config`: vLLM's; of `structured_outputs_config` `disable_any_whitespace` and `disable_additional_properties`
-    are read.  `tokenizer`: vLLM's, or a `TokenizerInfo`.  `vocab_size`: ids that the model scores.
+    are read, in the place of guidance for schemas inside tags, too.  `tokenizer`: vLLM's, or a `TokenizerInfo`.
+    `vocab_size`: ids that the model scores.
     """
 
     def __init__(self, vllm_config: object, tokenizer: object, vocab_size: int) -> None:
@@ -121,10 +122,18 @@ class Backend:
         kind = _kind(request_type)
         if kind == "json" and not self.more_properties:
             grammar_spec = _closed(grammar_spec)
-        compiled = compile_request(self.compiler, kind, grammar_spec, **self.layout)
+        schemas = self._in_a_tag if self._place == "guidance" else None
+        compiled = compile_request(self.compiler, kind, grammar_spec, schemas, **self.layout)
         return self._grammar_class(Follower(compiled, stop_token_ids))
 
     _grammar_class = RequestGrammar
+    _place: Place = "xgrammar"
+
+    def _in_a_tag(self, form: dict[str, Any]) -> dict[str, Any]:
+        """A format of a schema by the settings of this server, which vLLM's guidance reads inside tags, too."""
+        if self.layout and form.get("max_whitespace_cnt") is None:
+            form["max_whitespace_cnt"] = 0
+        return form if self.more_properties else form | {"json_schema": _closed(form["json_schema"])}
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> torch.Tensor:
         """Rows that allow everything: int32, shape (max_num_seqs, words)."""
@@ -187,7 +196,8 @@ def register(instead_of: Place = "xgrammar") -> type[Backend]:
     if isinstance(present, type) and issubclass(present, Backend):
         return present
     grammar = type("MaskscopeGrammar", (RequestGrammar, types.StructuredOutputGrammar), {})
-    backend = type("MaskscopeBackend", (Backend, types.StructuredOutputBackend), {"_grammar_class": grammar})
+    body = {"_grammar_class": grammar, "_place": instead_of}
+    backend = type("MaskscopeBackend", (Backend, types.StructuredOutputBackend), body)
     for name, theirs, ours in (
         (backend_name, present, backend),
         (validate_name, getattr(home, validate_name), validate),
@@ -226,14 +236,15 @@ def _kind(request_type: object) -> Kind:
     raise ValueError(f"structured output of kind {request_type} is not known: {', '.join(KINDS)}")
 
 
-def _closed(schema: str) -> str:
-    """The schema with vLLM's own reading of `disable_additional_properties`: objects that list properties have no
-    others, unless they say so."""
+def _closed(schema: Any) -> Any:
+    """The schema, or its text, with vLLM's own reading of `disable_additional_properties`: objects that list properties
+    have no others, unless they say so."""
     guidance = import_server(f"{MANAGER}.backend_guidance", "process_for_additional_properties")
     try:
-        return json.dumps(guidance.process_for_additional_properties(schema))
+        closed = guidance.process_for_additional_properties(schema)
     except json.JSONDecodeError:
         return schema  # the engine says where
+    return json.dumps(closed) if isinstance(schema, str) else closed
 
 
 def _readable(tokenizer: object) -> object:

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kernels_core import errors
-from kernels_core.grammar.json_schema.exact_text import shown
 from kernels_core.grammar.structural_tag import load_structural_tag
-from kernels_core.grammar.structural_tag.fields import pointer
+from workbench.compat.tag_formats import with_schemas
 
 from .config import get_max_recursion_depth
 from .exception import InvalidStructuralTagError
 from .tag_phrases import tag_errors
 
 _SCHEMA_DEFAULTS = {"strict_mode": True, "plain_integers": True, "order": "declared"}
-_DEEPEST = 200  # containers inside each other that are looked into; the engine refuses formats long before
 
 
 def engine_tag(args: Sequence[object], kwargs: Mapping[str, object], caller: str) -> dict[str, object]:
@@ -46,7 +43,7 @@ def engine_tag(args: Sequence[object], kwargs: Mapping[str, object], caller: str
         loaded = load_structural_tag(tag, triggers)
     _check_depth(loaded)
     with tag_errors(loaded):
-        return {**loaded, "format": _with_defaults(loaded["format"], "#/format", 0, {})}
+        return with_schemas(loaded, lambda form: _SCHEMA_DEFAULTS | form)
 
 
 def _plain(value: object) -> object:
@@ -72,40 +69,3 @@ def _check_depth(tag: Mapping[str, object]) -> None:
         if not level:
             return
     raise InvalidStructuralTagError(f"nested deeper than {limit}, or holding itself; see set_max_recursion_depth", "#")
-
-
-def _with_defaults(value: object, path: str, depth: int, made: dict[int, object]) -> object:
-    """A format with its schemas marked as strict, and so for all formats in it; `path` is its location.
-
-    `made` has, by the identity of a part, what became of it: one that stands there many times is one behind, too.
-    """
-    if depth > _DEEPEST or not isinstance(value, list | tuple | Mapping):
-        return value
-    if id(value) not in made:
-        made[id(value)] = _marked(value, path, depth, made)
-    return made[id(value)]
-
-
-def _marked(value: Mapping[str, object] | Sequence[object], path: str, depth: int, made: dict[int, object]) -> object:
-    if not isinstance(value, Mapping):
-        return [_with_defaults(item, pointer(path, at), depth + 1, made) for at, item in enumerate(value)]
-    match value.get("type"):
-        case "json_schema":
-            return _schema(value, path)
-        case "qwen_xml_parameter":
-            return {**_schema(value, path), "type": "json_schema", "style": "qwen_xml"}
-    below = ("content", "elements", "tags", "rules")
-    return {
-        key: _with_defaults(item, pointer(path, key), depth + 1, made) if key in below else item
-        for key, item in value.items()
-    }
-
-
-def _schema(value: Mapping[str, object], path: str) -> dict[str, object]:
-    """The format of a schema, with the engine's key for the order of members."""
-    found = {**_SCHEMA_DEFAULTS, **value}
-    any_order = found.pop("any_order", False)
-    if not isinstance(any_order, bool):
-        reason = f"true or false is expected here, not {shown(any_order)}"
-        raise errors.InvalidStructuralTagError(reason, pointer(path, "any_order"))
-    return {**found, "order": "loose"} if any_order else found
