@@ -163,12 +163,14 @@ class TagList:
         """What stands for what follows a deferrable call's beginning: its text, and what names of tokens mean."""
         return b"tag " + self._setting + self._calls.text(at).encode()
 
-    def key_of_list(self, members: Sequence[int], skip: str) -> bytes:
-        """The same for alternatives."""
-        digest = sha256(f"{skip} {members} ".encode())
-        digest.update(self._calls.whole_text().encode())
-        digest.update(self._spellings.digest)  # tags that were read may name tokens, too
-        return digest.digest()
+    def key_of_list(self, skip: str) -> bytes:
+        """The same for the tags that begin with `skip`."""
+        return b"tags " + self._digest + skip.encode()
+
+    @cached_property
+    def _digest(self) -> bytes:
+        # Tags that were read may name tokens, too.
+        return sha256(self._calls.whole_text().encode()).digest() + self._spellings.digest
 
     def content(self, at: int) -> Node:
         """The content and the end of a deferrable call, read now."""
@@ -203,7 +205,7 @@ class _Call(DeferredRule):
 
 
 class _Alternatives(DeferredRule):
-    """Some tags of a list without what they all begin with."""
+    """The tags of a list that begin with a text, without that text."""
 
     __slots__ = ("_members", "_skip", "_tags")
 
@@ -215,7 +217,7 @@ class _Alternatives(DeferredRule):
 
     @property
     def key(self) -> bytes:
-        return self._tags.key_of_list(self._members, self._skip)
+        return self._tags.key_of_list(self._skip)
 
     @property
     def tokens(self) -> tuple[int, ...]:
