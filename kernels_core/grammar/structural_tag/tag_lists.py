@@ -120,16 +120,14 @@ class TagList:
 
     def choice(self, members: Sequence[int], skip: str) -> Node:
         """The body of what `alternatives` names."""
-        begins = [self._begin_without(at, skip) for at in members]
         return nodes.choice(
             nodes.seq((nodes.literal(word), *more, RuleRef(self._rest(at))))
-            for at, (word, more) in zip(members, begins, strict=True)
+            for at, word, more in self._begins_without(members, skip)
         )
 
     def listed(self, members: Sequence[int], skip: str) -> ListedWords:
         """The same as a compact body, which asks for the rules behind those beginnings alone that a text gets to."""
-        begins = [(at, *self._begin_without(at, skip)) for at in members]
-        begins.sort(key=itemgetter(1))
+        begins = sorted(self._begins_without(members, skip), key=itemgetter(1))
 
         @cache
         def behind(place: int) -> str:
@@ -137,18 +135,24 @@ class TagList:
             rest = self._rest(at)
             return self._book.add(rest, nodes.seq((*more, RuleRef(rest)))).name if more else rest
 
-        return ListedWords(tuple(word for _, word, _ in begins), behind)
+        return ListedWords(tuple([word for _, word, _ in begins]), behind)
 
-    def _begin_without(self, at: int, skip: str) -> tuple[bytes, Sequence[Node]]:
-        """How the tag at a place begins, without `skip`: bytes, and what there is from its first token on."""
-        begin = self.begin(at)
-        if isinstance(begin, str):
-            begin = begin.removeprefix(skip)
-            if at not in self.read and not self.tokens_around:
-                return begin.encode(), ()  # it names no token
-            begin = self._spellings.node(begin)
-        first, *more = begin.items if isinstance(begin, Seq) else (begin,)
-        return (first.value, more) if isinstance(first, Literal) else (b"", (first, *more))
+    def _begins_without(self, members: Sequence[int], skip: str) -> list[tuple[int, bytes, Sequence[Node]]]:
+        """How the tags at the places `members` begin, without `skip`: bytes, and what there is from a token on."""
+        read, name_tokens = self.read, bool(self.tokens_around)
+        begins: Sequence[Any] = () if self._deferrable is None else self._deferrable.begins
+        found: list[tuple[int, bytes, Sequence[Node]]] = []
+        for at in members:
+            begin = read[at].begin if at in read else begins[at]
+            if isinstance(begin, str):
+                begin = begin.removeprefix(skip)
+                if not name_tokens and at not in read:
+                    found.append((at, begin.encode(), ()))
+                    continue
+                begin = self._spellings.node(begin)
+            first, *more = begin.items if isinstance(begin, Seq) else (begin,)
+            found.append((at, first.value, more) if isinstance(first, Literal) else (at, b"", (first, *more)))
+        return found
 
     def _rest(self, at: int) -> str:
         """The name of the rule of what follows the beginning of a tag."""
