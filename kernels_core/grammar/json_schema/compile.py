@@ -87,7 +87,7 @@ _READ = 4
 
 
 def read_again(text: str) -> Any:
-    """A copy of the schema that `schema_text` made `text` of."""
+    """A copy of the schema, or other JSON, that `text` was made of."""
     found = _AGAIN.decode(text)
     look(len(text) // _READ)
     return found

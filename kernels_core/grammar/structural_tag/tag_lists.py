@@ -11,9 +11,7 @@ Read on: `build.py` (who asks), `../canonical_json.pyx`, `../ir.py` (`DeferredRu
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from functools import cache, cached_property
 from hashlib import sha256
 from operator import itemgetter
@@ -24,6 +22,7 @@ from .. import nodes
 from ..canonical_json import CanonicalText
 from ..compact_body import ListedWords
 from ..ir import DeferredRule, Literal, Node, RuleRef, Seq
+from ..json_schema.compile import read_again
 from ..rulebook import RuleBook
 from .deferrable_calls import DeferrableCalls
 from .fields import Fields, pointer
@@ -178,7 +177,7 @@ class TagList:
 
     def content(self, at: int) -> Node:
         """The content and the end of a deferrable call, read now."""
-        value = json.loads(self._calls.text(at), parse_float=Decimal)
+        value = read_again(self._calls.text(at))
         return self._inside(Fields(value, pointer(self._path, at), value))
 
     @cached_property
