@@ -64,7 +64,8 @@ def objects(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[
 
     needed = st.lists(st.integers(0, 2), min_size=3, max_size=3)
     kinds = st.sampled_from(["object", ["object", "null"]])
-    return st.builds(drawn, kinds, st.dictionaries(names, inner, max_size=3), needed, st.just(False) | inner)
+    members = st.dictionaries(names, inner | st.just(False), max_size=3)
+    return st.builds(drawn, kinds, members, needed, st.just(False) | inner)
 
 
 schemas = st.recursive(
@@ -170,6 +171,17 @@ def test_an_object_without_any_member() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "null", "enum": ["x"]}}, "additionalProperties": False}
     assert takes(schema, "{ }")
     assert not takes(schema, '{"a": null}')
+
+
+@pytest.mark.parametrize("order", ["any", "declared"])
+def test_members_without_a_value_may_not_come(order: Any) -> None:
+    members = {"a": False, "b": {"type": "integer"}, "c": {"type": "boolean", "enum": ["x"]}}
+    grammar = Grammar.from_json_schema({"type": "object", "properties": members}, order=order)
+    assert isinstance(grammar.lazy_ir.rules[grammar.lazy_ir.root], DeferredRule)
+    compiled = GrammarCompiler(VOCABULARY).compile_grammar(grammar)
+    for text, taken in (('{"b": 1, "d": 1}', True), ('{"b": 1, "a": 1}', False), ('{"c": "x"}', False)):
+        matcher = GrammarMatcher(compiled)
+        assert (matcher.accept_string(text) and matcher.is_completed()) is taken
 
 
 @pytest.mark.parametrize("draft", [None, DRAFT_4])

@@ -91,7 +91,7 @@ _READ = 4
 
 
 def read_again(text: str) -> Any:
-    """A copy of the schema that `schema_text` made `text` of."""
+    """A copy of the schema, or other JSON, that `text` was made of."""
     found = _AGAIN.decode(text)
     look(len(text) // _READ)
     return found
@@ -215,18 +215,17 @@ def _finished(
 def defer_schema(
     schema: Any, text: str, options: SchemaOptions, book: RuleBook, writers: dict[SchemaOptions, QuickWriter]
 ) -> CompiledSchema | None:
-    """Compile a loaded schema into `book`, whose rules are those of the result; None where nothing may be put off.
+    """Compile a loaded schema that nobody changes into `book`, whose rules are those of the result.
 
-    `writers` is kept by the caller, so that the schemas of one grammar share strings and blanks; the caller brings the
-    rules of all to normal form.  Raises what `compile_schema` does.
+    None where nothing may be put off.  `writers` is kept by the caller, so that the schemas of one grammar share
+    strings and blanks; the caller brings the rules of all to normal form.  Raises what `compile_schema` does.
     """
     if not _may_wait(options):
         return None
     writer = writers.get(options)
     if writer is None:
         writer = writers[options] = QuickWriter(book, options)
-    # Read again: rules are made later, whatever becomes of the caller's object.
-    document = LazyDocument(read_again(text), text, writer, {})
+    document = LazyDocument(schema, text, writer, {})
     try:
         top = None if len(document.problems) else document.top()
         if top is not None:

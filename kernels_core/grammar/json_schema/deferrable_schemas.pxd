@@ -13,13 +13,17 @@ cdef class DeferrableSchemas:
     cdef readonly bint strict
     cdef object pointers, named
     cdef dict words             # the keywords of the dialect -> their numbers
+    cdef bint typed             # "type" is one of them
     cdef object why             # the first reason why a schema is not deferrable: its place in words, and what
     cdef dict state             # id of a schema -> PLAIN, NOT_PLAIN, or OPEN and more; `root` keeps the schemas alive
     cdef set assumed            # ids that were taken for deferrable while they were open
+    cdef set voids              # ids of schemas none of whose constants is of their type
     cdef bint wrong             # ... and one of them was not
     cdef Spelling spelling      # None where strings are written as JSON
     cdef int most_objects       # options that may wait where all of them are objects
 
+    cpdef renew(self, root)
+    cpdef bint holds(self, schema) except -1
     cdef bint _no(self, place, what) except -1
     cdef int scalar(self, dict schema) except -1
     cdef bint _check(self, schema, bint needed, int depth, int level) except -1
@@ -36,7 +40,7 @@ cdef class DeferrableSchemas:
     cdef bint _patterns(self, dict schema, value, int depth, int level) except -1
     cdef object through(self, dict schema)
     cdef object _target(self, reference)
-    cdef bint _some_fit(self, dict schema, types) except -1
+    cdef int _fit(self, dict schema, types) except -1
 
 
 cdef int type_of(str word) except -1

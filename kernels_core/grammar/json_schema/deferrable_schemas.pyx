@@ -4,7 +4,8 @@
 Compiling has to find every problem of a schema, and that it has instances at all.  Most sub-schemas are of a kind that
 can have no problem: types, properties, items, references, bounds and constants, each used the way it is meant, without
 conditions that meet at one place.  A *deferrable* schema is of that kind in all its parts, and certainly has an
-instance.  Saying "not deferrable" is always safe; that part of the schema is then compiled at once.
+instance; a member that is not required may have none.  Saying "not deferrable" is always safe; that part of the schema
+is then compiled at once.
 
 This is a single walk over the schema in C, since it is what compiling a large schema costs.
 
@@ -20,7 +21,7 @@ from kernels_core.grammar.json_schema.keywords.quick cimport (
     NULL_TYPE, NUMBER, OBJECT, ONE_CONSTANT, OPTIONS, OTHER_ITEMS, OTHER_MEMBERS, PATTERN, PATTERNS, QuickTable,
     STRING, TYPE,
 )
-from kernels_core.grammar.canonical_json cimport is_word
+from kernels_core.grammar.canonical_json cimport PyUnicode_IS_COMPACT_ASCII, is_word
 
 from decimal import Decimal
 
@@ -29,6 +30,7 @@ from kernels_core.grammar.json_schema.keywords import QUICK
 from kernels_core.grammar.json_schema.simple_patterns import are_disjoint, is_simple
 
 cdef frozenset TYPES = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
+cdef int NONE_KNOWN = 0, SOME_FIT = 1, NONE_FIT = 2         # of constants
 cdef int DEFERRABLE = 1, NOT_DEFERRABLE = 2, OPEN = 3       # OPEN + the level at which it was opened
 cdef int DEEPEST = 200          # schemas in schemas; what is deeper is compiled at once
 cdef int MOST_OPTIONS = 48       # alternatives of one place, far below what a normal form may have
@@ -90,20 +92,23 @@ cdef class DeferrableSchemas:
         self.most_objects = MOST_OPTIONS if loose else MOST_OBJECTS
         self.dialect = dialect
         self.words = dialect.numbers
+        self.typed = "type" in self.words
         self.pointers = pointers
         self.strict = strict
         self.named = named
         self.spelling = spelling
         self.state = {}
         self.assumed = set()
+        self.voids = set()
 
-    def renew(self, root):
+    cpdef renew(self, root):
         """Turn to another document."""
         self.root = root
         self.state.clear()
         self.assumed.clear()
+        self.voids.clear()
 
-    def holds(self, schema):
+    cpdef bint holds(self, schema) except -1:
         """Whether `schema`, a part of the document, is deferrable."""
         cdef int _round
         for _round in range(MAX_ROUNDS):
@@ -142,7 +147,7 @@ cdef class DeferrableSchemas:
                     return 0
             elif word not in IDLE:
                 return 0
-        return found if "type" in self.words else 0
+        return found if self.typed else 0
 
     cdef bint _check(self, schema, bint needed, int depth, int level) except -1:
         """Whether a schema is deferrable, or is assumed to be because it is being looked at.
@@ -158,7 +163,7 @@ cdef class DeferrableSchemas:
             return False
         if self.scalar(<dict>schema):
             return True
-        key = id(schema)
+        key = <size_t><void*>schema
         known = self.state.get(key)
         through = self.through(<dict>schema) if known is None or known < OPEN else None
         if through is not None:
@@ -170,7 +175,7 @@ cdef class DeferrableSchemas:
                 return False
             answer = self._check(through, needed, depth + 1, level)
             # Each link of a chain is walked once.  What is only assumed, or asked of one place alone, is not kept.
-            verdict = self.state.get(id(through))
+            verdict = self.state.get(<size_t><void*>through)
             if verdict is not None and verdict < OPEN:
                 self.state[key] = verdict
             return answer
@@ -192,8 +197,8 @@ cdef class DeferrableSchemas:
         return found
 
     cdef bint _look(self, dict schema, int depth, int level) except -1:
-        cdef bint bounds = False, lengths = False, constants = False, sized = False
-        cdef int number, quick
+        cdef bint bounds = False, lengths = False, constants = False, sized = False, named = self.spelling is not None
+        cdef int number, quick, fit
         types = None
         for word, value in schema.items():
             found = self.words.get(word)
@@ -211,31 +216,34 @@ cdef class DeferrableSchemas:
                 return self._no(word, UNSURE)
             if quick == TYPE:
                 types = value
+            elif quick == MEMBERS or quick == NAMES:
+                named = True
             elif quick == CONSTANTS or quick == ONE_CONSTANT:
                 constants = True
-            elif quick == ITEM_COUNT:
+            elif quick == ITEMS or quick == ITEM_COUNT:
                 sized = True
             elif quick == LENGTH:
                 lengths = True
             elif quick == BOUND:
                 bounds = True
         if constants:
-            if bounds or lengths or not self._some_fit(schema, types):
-                return self._no("enum" if "enum" in schema else "const", UNSURE)
-            return True
+            fit = NONE_KNOWN if bounds or lengths else self._fit(schema, types)
+            if fit == NONE_FIT:
+                self.voids.add(<size_t><void*>schema)
+            return fit == SOME_FIT or self._no("enum" if "enum" in schema else "const", UNSURE)
         if bounds and not _has_room(schema, types):
             return self._no("type", "its bounds may leave no number")
         if lengths and not _in_order(schema, "minLength", "maxLength"):
             return self._no("minLength", "no string is as long and as short")
         if lengths and self.spelling is not None and "maxLength" not in schema and schema["minLength"] > FEW:
             return self._no("minLength", "states count it beside texts that must not occur")
-        if sized or "items" in schema:
+        if sized:
             if not _in_order(schema, "minItems", "maxItems"):
                 return self._no("minItems", "no array is as long and as short")
             if schema.get("minItems", 0) and type(schema.get("items", True)) is dict:
                 if not self._check(schema["items"], True, depth + 1, level + 1):
                     return self._no("items", UNSURE)
-        return self._members(schema, depth, level) or self._no("properties", UNSURE)
+        return not named or self._members(schema, depth, level) or self._no("properties", UNSURE)
 
     cdef bint _is_read(self, dict schema, int quick, value, int depth, int level) except -1:
         """Whether the value of a keyword, which is read in the way `quick`, is of the kind that can be read so."""
@@ -283,19 +291,29 @@ cdef class DeferrableSchemas:
         cdef dict properties = schema.get("properties") or {}
         cdef list required = schema.get("required") or []
         cdef bint is_open = schema.get("additionalProperties", True) is not False and not self.strict
+        cdef set needed = None
         if self.spelling is not None and not self._can_write(properties, required, is_open, schema):
             return False
         for name in required:
             if type(name) is not str or not _is_text(name):
                 return False
-            if name in properties:
-                if not self._check(properties[name], True, depth + 1, level + 1):
-                    return False
-            elif not is_open or "patternProperties" in schema or type(schema.get("additionalProperties", True)) is dict:
+            if name not in properties and (not is_open or "patternProperties" in schema
+                                           or type(schema.get("additionalProperties", True)) is dict):
                 return False
         for name, value in properties.items():
-            if value is False or not _is_text(name) or not self._check(value, False, depth + 1, level + 1):
+            if not _is_text(name):
                 return False
+            if type(value) is dict and self.scalar(<dict>value):
+                continue
+            if needed is None:
+                needed = set(required)
+            why = self.why
+            if not self._check(value, name in needed, depth + 1, level + 1):
+                # What has no value may not come, and need not.
+                if name in needed or value is not False and <size_t><void*>value not in self.voids:
+                    return False
+                self.why = why
+        breathe(4 * <int>len(properties))
         return True
 
     cdef bint _can_write(self, dict properties, list required, bint is_open, dict schema) except -1:
@@ -458,14 +476,14 @@ cdef class DeferrableSchemas:
                 return UNSET
         return at
 
-    cdef bint _some_fit(self, dict schema, types) except -1:
-        """Whether constants are scalars, some of them of the types that are asked for."""
-        cdef bint some = False
+    cdef int _fit(self, dict schema, types) except -1:
+        """Whether some constants are of the types that are asked for; they are all scalars, or nothing is known."""
+        cdef bint some = False, whole = False
         if "enum" in schema and "const" in schema or "format" in schema or "pattern" in schema:
-            return False
+            return NONE_KNOWN
         for word in ("properties", "required", "additionalProperties", "items", "minItems", "maxItems"):
             if word in schema:
-                return False
+                return NONE_KNOWN
         cdef list values = schema["enum"] if "enum" in schema else [schema["const"]]
         for value in values:
             if value is None:
@@ -474,19 +492,20 @@ cdef class DeferrableSchemas:
                 kind = "boolean"
             elif type(value) is str:
                 if not _is_text(value) or self.spelling is not None and not self.spelling.is_safe(value):
-                    return False
+                    return NONE_KNOWN
                 kind = "string"
             elif type(value) is int and -LARGEST < value < LARGEST:
                 kind = "integer"
             elif type(value) is not int and _is_number(value):
                 kind = "number"
+                whole = whole or value == int(value)        # an integer in some dialects
             else:
-                return False
+                return NONE_KNOWN
             if types is None or kind == types or type(types) is list and kind in types:
                 some = True
             elif kind == "integer" and (types == "number" or type(types) is list and "number" in types):
                 some = True
-        return some
+        return SOME_FIT if some else NONE_KNOWN if whole else NONE_FIT
 
 
 cdef int type_of(str word) except -1:
@@ -523,7 +542,7 @@ cdef bint _is_number(value) except -1:
 cdef bint _is_text(str value) except -1:
     """No lone surrogates."""
     cdef Py_UCS4 letter
-    if value.isascii():
+    if PyUnicode_IS_COMPACT_ASCII(value):
         return True
     for letter in value:
         if 0xD800 <= letter <= 0xDFFF:

@@ -23,7 +23,7 @@ from kernels_core.grammar.json_schema.quick_writer cimport Frame, QuickWriter
 from kernels_core.grammar.compact_body cimport ListedWords
 from kernels_core.grammar.nodes cimport choice, repeat, seq
 from kernels_core.grammar.rules cimport DeferredRule
-from kernels_core.grammar.tree cimport Literal, Node, RuleRef, Unordered, call_of
+from kernels_core.grammar.tree cimport Literal, Never, Node, RuleRef, Unordered, call_of
 
 from functools import partial
 from hashlib import blake2b
@@ -46,7 +46,7 @@ cdef Literal TRUE_TEXT = Literal(b"true"), FALSE_TEXT = Literal(b"false"), NULL_
 cdef Literal QUOTE = Literal(b'"')
 cdef tuple BOTH = (TRUE_TEXT, FALSE_TEXT)
 cdef tuple SINGLE = ((TRUE_TEXT, True), (FALSE_TEXT, False), (NULL_TEXT, None))
-cdef Node ANY_BOOLEAN = choice(BOTH)
+cdef Node ANY_BOOLEAN = choice(BOTH), NOTHING = choice(())
 cdef object BY_FIRST = itemgetter(0)
 
 
@@ -407,8 +407,11 @@ cdef class QuickReader:
         needs = dict.fromkeys(said.get("required") or ())
         free = said.get("additionalProperties", not self.judge.strict or "properties" not in said)
         for word, schema in properties.items():
+            node = NOTHING if schema is False else self.value(schema, frame.inner, word)
+            if type(node) is Never:     # no value: it may not come
+                continue
             keys.append(self.writer.name(word))
-            values.append(seq((frame.colon, self.value(schema, frame.inner, word))))
+            values.append(seq((frame.colon, node)))
             required.append(word in needs)
         for word in needs:
             if word not in properties:

@@ -34,6 +34,7 @@ from ..ebnf import parse_ebnf
 from ..ir import GrammarIR, Node, Rule, RuleRef, TokenSet
 from ..json_schema import TAG_OPTIONS, SchemaOptions, compile_schema, defer_schema, schema_text
 from ..json_schema.caps import Caps, caps_of
+from ..json_schema.compile import read_again
 from ..json_schema.emit import Emitter
 from ..json_schema.quick_writer import QuickWriter
 from ..json_schema.raw_spelling import Outside
@@ -117,6 +118,8 @@ class Builder:
         self._writers: dict[SchemaOptions, QuickWriter] = {}
         self._groups: dict[tuple[object, ...], tuple[str, ...]] = {}
         self._notes: dict[str, tuple[Note, ...]] = {}
+        self._ends: dict[str, End] = {}
+        self._late = False  # what is read is what waited, as it was written, and nobody else has it
         self._depth = 0
         self._around: End | None = None  # the end of the innermost tag that is being read
 
@@ -124,7 +127,7 @@ class Builder:
         """The rules of the format `value`; the root is called "root"."""
         root = self._book.reserve("root")
         self._book.define(root, self.node(value, path, None))
-        self._written = None  # it knows the parts of a value that may change now
+        self._written, self._late = None, True  # it knows the parts of a value that may change now
         ir = self._book.grammar(root, source)
         if not self._notes:
             return ir
@@ -264,7 +267,10 @@ class Builder:
 
         def compiled() -> GrammarIR:
             try:
-                made = defer_schema(schema, text, options, self._book, self._writers) if write is Emitter else None
+                made = None
+                if write is Emitter:
+                    mine = schema if self._late else read_again(text)  # the caller's object may change
+                    made = defer_schema(mine, text, options, self._book, self._writers)
                 made = made or compile_schema(schema, text, options, {}, write)
             except UnsupportedSchemaError as error:
                 raise UnsupportedSchemaError(_moved(error.problems, place)) from None
@@ -432,14 +438,15 @@ class Builder:
         if isinstance(end, Mapping):
             return End.of_token(self._token_format(end, fields.at("end")))
         if isinstance(end, str):
-            texts: Sequence[Any] = [fields.text("end")]
-        else:
-            texts = fields.list("end")
-            if not texts:
-                fields.fail("the list is empty", "end")
-            for index, text in enumerate(texts):
-                if not isinstance(text, str):
-                    raise InvalidStructuralTagError("a string is expected here", fields.at("end", index))
+            if end not in self._ends:  # most tags end alike
+                self._ends[end] = End.of_texts([fields.text("end")], self._spellings)
+            return self._ends[end]
+        texts = fields.list("end")
+        if not texts:
+            fields.fail("the list is empty", "end")
+        for index, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise InvalidStructuralTagError("a string is expected here", fields.at("end", index))
         return End.of_texts(texts, self._spellings)
 
     def _tags(self, fields: Fields, triggers: tuple[str, ...]) -> tuple[TagList, list[tuple[int, Fields]]]:

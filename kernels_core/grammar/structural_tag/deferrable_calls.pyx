@@ -15,9 +15,9 @@ cimport cython
 
 from kernels_core.clock cimport rest
 from kernels_core.grammar.canonical_json cimport ListPlace, Span, CanonicalText, is_word
+from kernels_core.grammar.json_schema.deferrable_schemas cimport DeferrableSchemas
 
 from kernels_core.grammar.json_schema.dialect import DEFAULT, dialect_of
-from kernels_core.grammar.json_schema.deferrable_schemas import DeferrableSchemas
 from kernels_core.grammar.structural_tag.spelling import is_plain, markers_of, spelling_of
 
 # Text of a schema in which something may have a name of its own, so that references are not just pointers.
@@ -169,9 +169,10 @@ cdef class DeferrableCalls:
                 return False
         if not is_schema or type(schema) is not dict:
             return False
-        judging = self.judges.get((style, excludes))
+        known_as = (style, excludes) if excludes else style
+        judging = self.judges.get(known_as)
         if judging is None:
-            judging = self.judges[style, excludes] = Judging(style, excludes)
+            judging = self.judges[known_as] = Judging(style, excludes)
         if not judging.is_deferrable(<dict>schema, strict, self.written, span):
             return False
         if style != "json":
@@ -220,7 +221,7 @@ cdef class Judging:
     cdef bint any_value         # a schema need not be of objects alone
     cdef bint certain           # something is known of the style
     cdef object spelling
-    cdef object usual           # a judge to turn to any schema of the default dialect that is not strict
+    cdef DeferrableSchemas usual        # a judge to turn to any schema of the default dialect that is not strict
 
     def __init__(self, str style not None, tuple excludes not None):
         self.any_value = style == "json"
@@ -231,7 +232,7 @@ cdef class Judging:
             self.certain = self.spelling is not None
         self.usual = self._judge(None, DEFAULT, False, False)
 
-    cdef object _judge(self, root, dialect, bint pointers, bint strict):
+    cdef DeferrableSchemas _judge(self, root, dialect, bint pointers, bint strict):
         return DeferrableSchemas(root, dialect, pointers=pointers, strict=strict, spelling=self.spelling)
 
     cdef bint is_deferrable(self, dict schema, bint strict, CanonicalText written, Span span) except -1:

@@ -11,9 +11,7 @@ Read on: `build.py` (who asks), `../canonical_json.pyx`, `../ir.py` (`DeferredRu
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from functools import cache, cached_property
 from hashlib import sha256
 from operator import itemgetter
@@ -24,6 +22,7 @@ from .. import nodes
 from ..canonical_json import CanonicalText
 from ..compact_body import ListedWords
 from ..ir import DeferredRule, Literal, Node, RuleRef, Seq
+from ..json_schema.compile import read_again
 from ..rulebook import RuleBook
 from .deferrable_calls import DeferrableCalls
 from .fields import Fields, pointer
@@ -120,16 +119,14 @@ class TagList:
 
     def choice(self, members: Sequence[int], skip: str) -> Node:
         """The body of what `alternatives` names."""
-        begins = [self._begin_without(at, skip) for at in members]
         return nodes.choice(
             nodes.seq((nodes.literal(word), *more, RuleRef(self._rest(at))))
-            for at, (word, more) in zip(members, begins, strict=True)
+            for at, word, more in self._begins_without(members, skip)
         )
 
     def listed(self, members: Sequence[int], skip: str) -> ListedWords:
         """The same as a compact body, which asks for the rules behind those beginnings alone that a text gets to."""
-        begins = [(at, *self._begin_without(at, skip)) for at in members]
-        begins.sort(key=itemgetter(1))
+        begins = sorted(self._begins_without(members, skip), key=itemgetter(1))
 
         @cache
         def behind(place: int) -> str:
@@ -137,18 +134,24 @@ class TagList:
             rest = self._rest(at)
             return self._book.add(rest, nodes.seq((*more, RuleRef(rest)))).name if more else rest
 
-        return ListedWords(tuple(word for _, word, _ in begins), behind)
+        return ListedWords(tuple([word for _, word, _ in begins]), behind)
 
-    def _begin_without(self, at: int, skip: str) -> tuple[bytes, Sequence[Node]]:
-        """How the tag at a place begins, without `skip`: bytes, and what there is from its first token on."""
-        begin = self.begin(at)
-        if isinstance(begin, str):
-            begin = begin.removeprefix(skip)
-            if at not in self.read and not self.tokens_around:
-                return begin.encode(), ()  # it names no token
-            begin = self._spellings.node(begin)
-        first, *more = begin.items if isinstance(begin, Seq) else (begin,)
-        return (first.value, more) if isinstance(first, Literal) else (b"", (first, *more))
+    def _begins_without(self, members: Sequence[int], skip: str) -> list[tuple[int, bytes, Sequence[Node]]]:
+        """How the tags at the places `members` begin, without `skip`: bytes, and what there is from a token on."""
+        read, name_tokens = self.read, bool(self.tokens_around)
+        begins: Sequence[Any] = () if self._deferrable is None else self._deferrable.begins
+        found: list[tuple[int, bytes, Sequence[Node]]] = []
+        for at in members:
+            begin = read[at].begin if at in read else begins[at]
+            if isinstance(begin, str):
+                begin = begin.removeprefix(skip)
+                if not name_tokens and at not in read:
+                    found.append((at, begin.encode(), ()))
+                    continue
+                begin = self._spellings.node(begin)
+            first, *more = begin.items if isinstance(begin, Seq) else (begin,)
+            found.append((at, first.value, more) if isinstance(first, Literal) else (at, b"", (first, *more)))
+        return found
 
     def _rest(self, at: int) -> str:
         """The name of the rule of what follows the beginning of a tag."""
@@ -163,16 +166,18 @@ class TagList:
         """What stands for what follows a deferrable call's beginning: its text, and what names of tokens mean."""
         return b"tag " + self._setting + self._calls.text(at).encode()
 
-    def key_of_list(self, members: Sequence[int], skip: str) -> bytes:
-        """The same for alternatives."""
-        digest = sha256(f"{skip} {members} ".encode())
-        digest.update(self._calls.whole_text().encode())
-        digest.update(self._spellings.digest)  # tags that were read may name tokens, too
-        return digest.digest()
+    def key_of_list(self, skip: str) -> bytes:
+        """The same for the tags that begin with `skip`."""
+        return b"tags " + self._digest + skip.encode()
+
+    @cached_property
+    def _digest(self) -> bytes:
+        # Tags that were read may name tokens, too.
+        return sha256(self._calls.whole_text().encode()).digest() + self._spellings.digest
 
     def content(self, at: int) -> Node:
         """The content and the end of a deferrable call, read now."""
-        value = json.loads(self._calls.text(at), parse_float=Decimal)
+        value = read_again(self._calls.text(at))
         return self._inside(Fields(value, pointer(self._path, at), value))
 
     @cached_property
@@ -203,7 +208,7 @@ class _Call(DeferredRule):
 
 
 class _Alternatives(DeferredRule):
-    """Some tags of a list without what they all begin with."""
+    """The tags of a list that begin with a text, without that text."""
 
     __slots__ = ("_members", "_skip", "_tags")
 
@@ -215,7 +220,7 @@ class _Alternatives(DeferredRule):
 
     @property
     def key(self) -> bytes:
-        return self._tags.key_of_list(self._members, self._skip)
+        return self._tags.key_of_list(self._skip)
 
     @property
     def tokens(self) -> tuple[int, ...]:

@@ -62,6 +62,7 @@ STYLED: list[Any] = [
     {"type": "object", "patternProperties": {"^a": {"type": "integer"}}},
     {"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"enum": ["<stop>", "n"]}}},
     {"type": "object", "properties": {f"{at:0100}": True for at in range(30)}},
+    {"type": "object", "properties": {"a": False, "b": {"type": "integer", "enum": ["x"]}, "c": {"type": "null"}}},
     {"type": "string"},
     {"properties": {"a": {"type": "string"}}},
     {},
@@ -201,6 +202,8 @@ def test_styles_are_late_where_nothing_can_be_wrong(style: str) -> None:
         ({"pattern": "^[a-z]*$"}, [], True),
         ({"pattern": "^[a-z<>/]*$"}, [], False),  # may hold the end
         ({"enum": ["</parameter>"]}, [], False),
+        ({"type": "integer", "enum": ["x"]}, [], True),  # it may not come
+        ({"type": "integer", "enum": [5.0]}, [], False),  # an integer in some dialects
     ],
 )
 def test_what_is_late_certainly_can_be_written(schema: Any, excludes: list[str], late: bool) -> None:
