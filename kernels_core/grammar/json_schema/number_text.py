@@ -228,9 +228,7 @@ def _digits_of(value: Fraction, form: _Form) -> Node:
 
 
 def _spelt(dfa: Dfa, book: RuleBook) -> Node:
-    graph = Graph()
-    for _ in dfa.table[1:]:
-        graph.state()
+    graph = Graph(len(dfa.table))
     tails = _tails(dfa)
     end = graph.state(final=True)
     for state, accepts in enumerate(dfa.accepting):
