@@ -2,15 +2,12 @@ from typing import Final
 
 from kernels_core.automata.lower import Lowering, Position
 
-__all__ = ["ACCEPT", "ESCAPE", "FIRST_STATE", "Tables"]
+__all__ = ["FIRST_STATE", "Tables"]
 
-ACCEPT: Final[int]
-ESCAPE: Final[int]
 FIRST_STATE: Final[int]
 
 class Tables:
-    @property
-    def lowering(self) -> Lowering: ...
+    lowering: Final[Lowering]
     @property
     def state_count(self) -> int: ...
     @property

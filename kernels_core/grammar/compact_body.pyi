@@ -1,53 +1,37 @@
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from .tree import Node
 
 class ExcludedWords:
-    @property
-    def words(self) -> frozenset[bytes]: ...
-    @property
-    def letters(self) -> tuple[tuple[int, int], ...]: ...
-    @property
-    def beyond(self) -> Node: ...
-    @property
-    def rest(self) -> Node: ...
-    @property
-    def end(self) -> int: ...
+    words: Final[frozenset[bytes]]
+    letters: Final[tuple[tuple[int, int], ...]]
+    beyond: Final[Node]
+    rest: Final[Node]
+    end: Final[int]
     def __init__(
         self, words: frozenset[bytes], letters: tuple[tuple[int, int], ...], beyond: Node, rest: Node, end: int
     ) -> None: ...
 
 class ListedWords:
-    @property
-    def words(self) -> tuple[bytes, ...]: ...
-    @property
-    def behind(self) -> Callable[[int], str]: ...
+    words: Final[tuple[bytes, ...]]
+    behind: Final[Callable[[int], str]]
     def __init__(self, words: tuple[bytes, ...], behind: Callable[[int], str]) -> None: ...
 
 class Diagram:
-    @property
-    def size(self) -> int: ...
-    @property
-    def edges(self) -> tuple[tuple[int, Node, int], ...]: ...
+    size: Final[int]
+    edges: Final[tuple[tuple[int, Node, int], ...]]
     def __init__(self, size: int, edges: Iterable[tuple[int, Node, int]]) -> None: ...
 
 class Bounded:
-    @property
-    def size(self) -> int: ...
-    @property
-    def edges(self) -> tuple[tuple[int, Node, int], ...]: ...
-    @property
-    def accepting(self) -> tuple[int, ...]: ...
-    @property
-    def spans(self) -> tuple[tuple[int, int | None], ...]: ...
-    @property
-    def opening(self) -> Node: ...
-    @property
-    def closing(self) -> Node: ...
-    @property
-    def least(self) -> int: ...
-    @property
-    def most(self) -> int: ...
+    size: Final[int]
+    edges: Final[tuple[tuple[int, Node, int], ...]]
+    accepting: Final[tuple[int, ...]]
+    spans: Final[tuple[tuple[int, int | None], ...]]
+    opening: Final[Node]
+    closing: Final[Node]
+    least: Final[int]
+    most: Final[int]
     def __init__(
         self,
         size: int,

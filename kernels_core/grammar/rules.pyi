@@ -1,17 +1,13 @@
-from typing import Any
+from typing import Any, Final
 
 from .compact_body import CompactBody
 from .tree import Node, Span
 
 class Rule:
-    @property
-    def name(self) -> str: ...
-    @property
-    def body(self) -> Node: ...
-    @property
-    def notes(self) -> tuple[tuple[str, Any], ...]: ...
-    @property
-    def span(self) -> Span | None: ...
+    name: Final[str]
+    body: Final[Node]
+    notes: Final[tuple[tuple[str, Any], ...]]
+    span: Final[Span | None]
     def __init__(
         self, name: str, body: Node, notes: tuple[tuple[str, Any], ...] = (), *, span: Span | None = None
     ) -> None: ...

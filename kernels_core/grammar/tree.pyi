@@ -1,17 +1,14 @@
 from collections.abc import Iterator
-from typing import Self
+from typing import Final, Self
 
 class Span:
     __match_args__ = ("start", "end")
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
+    start: Final[int]
+    end: Final[int]
     def __init__(self, start: int, end: int) -> None: ...
 
 class _Node:
-    @property
-    def span(self) -> Span | None: ...
+    span: Final[Span | None]
     def with_span(self, span: Span | None) -> Self: ...
 
 class Empty(_Node):
@@ -24,70 +21,54 @@ class Never(_Node):
 
 class Literal(_Node):
     __match_args__ = ("value",)
-    @property
-    def value(self) -> bytes: ...
+    value: Final[bytes]
     def __init__(self, value: bytes, *, span: Span | None = None) -> None: ...
 
 class CharSet(_Node):
     __match_args__ = ("ranges",)
-    @property
-    def ranges(self) -> tuple[tuple[int, int], ...]: ...
+    ranges: Final[tuple[tuple[int, int], ...]]
     def __init__(self, ranges: tuple[tuple[int, int], ...], *, span: Span | None = None) -> None: ...
 
 class ByteSet(_Node):
     __match_args__ = ("ranges",)
-    @property
-    def ranges(self) -> tuple[tuple[int, int], ...]: ...
+    ranges: Final[tuple[tuple[int, int], ...]]
     def __init__(self, ranges: tuple[tuple[int, int], ...], *, span: Span | None = None) -> None: ...
 
 class Seq(_Node):
     __match_args__ = ("items",)
-    @property
-    def items(self) -> tuple[Node, ...]: ...
+    items: Final[tuple[Node, ...]]
     def __init__(self, items: tuple[Node, ...], *, span: Span | None = None) -> None: ...
 
 class Choice(_Node):
     __match_args__ = ("items",)
-    @property
-    def items(self) -> tuple[Node, ...]: ...
+    items: Final[tuple[Node, ...]]
     def __init__(self, items: tuple[Node, ...], *, span: Span | None = None) -> None: ...
 
 class Repeat(_Node):
     __match_args__ = ("item", "minimum", "maximum")
-    @property
-    def item(self) -> Node: ...
-    @property
-    def minimum(self) -> int: ...
-    @property
-    def maximum(self) -> int | None: ...
+    item: Final[Node]
+    minimum: Final[int]
+    maximum: Final[int | None]
     def __init__(self, item: Node, minimum: int, maximum: int | None, *, span: Span | None = None) -> None: ...
 
 class RuleRef(_Node):
     __match_args__ = ("name",)
-    @property
-    def name(self) -> str: ...
+    name: Final[str]
     def __init__(self, name: str, *, span: Span | None = None) -> None: ...
 
 class TokenSet(_Node):
     __match_args__ = ("ids", "negated")
-    @property
-    def ids(self) -> tuple[int, ...]: ...
-    @property
-    def negated(self) -> bool: ...
+    ids: Final[tuple[int, ...]]
+    negated: Final[bool]
     def __init__(self, ids: tuple[int, ...], negated: bool = False, *, span: Span | None = None) -> None: ...
 
 class TagDispatch(_Node):
     __match_args__ = ("tags", "contents", "loop", "excludes", "stops")
-    @property
-    def tags(self) -> tuple[bytes, ...]: ...
-    @property
-    def contents(self) -> tuple[Node, ...]: ...
-    @property
-    def loop(self) -> bool: ...
-    @property
-    def excludes(self) -> tuple[bytes, ...]: ...
-    @property
-    def stops(self) -> tuple[bytes, ...]: ...
+    tags: Final[tuple[bytes, ...]]
+    contents: Final[tuple[Node, ...]]
+    loop: Final[bool]
+    excludes: Final[tuple[bytes, ...]]
+    stops: Final[tuple[bytes, ...]]
     def __init__(
         self,
         tags: tuple[bytes, ...],
@@ -113,28 +94,17 @@ class Unordered(_Node):
         "options",
         "needs",
     )
-    @property
-    def keys(self) -> tuple[Node, ...]: ...
-    @property
-    def values(self) -> tuple[Node, ...]: ...
-    @property
-    def required(self) -> tuple[bool, ...]: ...
-    @property
-    def other_keys(self) -> tuple[Node, ...]: ...
-    @property
-    def other_values(self) -> tuple[Node, ...]: ...
-    @property
-    def separator(self) -> Node: ...
-    @property
-    def closing(self) -> Node: ...
-    @property
-    def least(self) -> int: ...
-    @property
-    def most(self) -> int | None: ...
-    @property
-    def options(self) -> tuple[tuple[int, ...], ...]: ...
-    @property
-    def needs(self) -> int: ...
+    keys: Final[tuple[Node, ...]]
+    values: Final[tuple[Node, ...]]
+    required: Final[tuple[bool, ...]]
+    other_keys: Final[tuple[Node, ...]]
+    other_values: Final[tuple[Node, ...]]
+    separator: Final[Node]
+    closing: Final[Node]
+    least: Final[int]
+    most: Final[int | None]
+    options: Final[tuple[tuple[int, ...], ...]]
+    needs: Final[int]
     def entries(self) -> tuple[list[tuple[Node, Node, bool, int]], list[tuple[Node, Node, bool, int]]]: ...
     def __init__(
         self,

@@ -1,37 +1,21 @@
-from typing import Literal, overload
+from typing import Final, Literal, overload
 
 from kernels_core.earley.machine import Machine
 from kernels_core.masks.interned_mask import Mask
 from kernels_core.masks.lookahead import Lookahead
 from kernels_core.masks.pool import TokenSetPool
-from kernels_core.masks.strategy import Strategies
 from kernels_core.masks.string_bodies import StringBodies
 from kernels_core.masks.trie import TokenTrie
-from kernels_core.masks.whole_subtrees import WholeSubtrees
 
 __all__ = ["MaskCache"]
 
 class MaskCache:
-    @property
-    def serial(self) -> int: ...
-    @property
-    def trie(self) -> TokenTrie: ...
-    @property
-    def machine(self) -> Machine: ...
-    @property
-    def pool(self) -> TokenSetPool | None: ...
-    @property
-    def decide(self) -> Strategies: ...
-    @property
-    def max_fill_ms(self) -> int: ...
-    @property
-    def memoize(self) -> bool: ...
-    @property
-    def lookahead(self) -> Lookahead | None: ...
-    @property
-    def whole_subtrees(self) -> WholeSubtrees | None: ...
-    @property
-    def string_bodies(self) -> StringBodies | None: ...
+    trie: Final[TokenTrie]
+    machine: Final[Machine]
+    pool: Final[TokenSetPool | None]
+    max_fill_ms: Final[int]
+    lookahead: Final[Lookahead | None]
+    string_bodies: Final[StringBodies | None]
     @property
     def nbytes(self) -> int: ...
     def __init__(

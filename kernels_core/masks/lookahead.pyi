@@ -1,8 +1,9 @@
+from typing import Final
+
 from kernels_core.earley.machine import Machine
 
 class Lookahead:
-    @property
-    def machine(self) -> Machine: ...
+    machine: Final[Machine]
     @property
     def dropped(self) -> int: ...
     def __init__(self, machine: Machine) -> None: ...

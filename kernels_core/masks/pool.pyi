@@ -1,21 +1,18 @@
+from collections.abc import Sized
 from os import PathLike
+from typing import Final
 
-from kernels_core.masks.row_unions import RowUnions
 from kernels_core.masks.trie import TokenTrie
 
 __all__ = ["TokenSetPool"]
 
 class TokenSetPool:
+    trie: Final[TokenTrie]
     @property
-    def trie(self) -> TokenTrie: ...
-    @property
-    def unions(self) -> RowUnions: ...
-    @property
-    def max_bytes(self) -> int: ...
-    @property
-    def fingerprint(self) -> str: ...
-    @property
-    def key(self) -> bytes: ...
+    def unions(self) -> Sized: ...
+    max_bytes: Final[int]
+    fingerprint: Final[str]
+    key: Final[bytes]
     @property
     def nbytes(self) -> int: ...
     @property

@@ -1,21 +1,8 @@
-from kernels_core.earley.machine import Machine
-from kernels_core.masks.trie import TokenTrie
-
-__all__ = ["BodyPool", "StringBodies", "body_pool_of"]
+from typing import Final
 
 class BodyPool:
-    @property
-    def nbytes(self) -> int: ...
     @property
     def made(self) -> int: ...
 
 class StringBodies:
-    @property
-    def trie(self) -> TokenTrie: ...
-    @property
-    def machine(self) -> Machine: ...
-    @property
-    def shared(self) -> BodyPool: ...
-    def __init__(self, trie: TokenTrie, machine: Machine) -> None: ...
-
-def body_pool_of(trie: TokenTrie) -> BodyPool: ...
+    shared: Final[BodyPool]

@@ -1,25 +1,16 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
+from typing import Final
 
 from kernels_core.masks.pool import TokenSetPool
-from kernels_core.masks.self_loops import SelfLoops
-from kernels_core.masks.string_bodies import BodyPool
 
 __all__ = ["TokenTrie"]
 
 class TokenTrie:
     warm: TokenSetPool | None
-    self_loops: SelfLoops | None
-    body_pool: BodyPool | None
-    @property
-    def node_count(self) -> int: ...
-    @property
-    def token_count(self) -> int: ...
-    @property
-    def vocab_size(self) -> int: ...
-    @property
-    def words(self) -> int: ...
-    @property
-    def max_depth(self) -> int: ...
+    self_loops: Sized
+    token_count: Final[int]
+    vocab_size: Final[int]
+    words: Final[int]
     @property
     def nbytes(self) -> int: ...
     def __init__(self, tokens: list[bytes], excluded: Iterable[int] = (), stops: Iterable[int] = ()) -> None: ...

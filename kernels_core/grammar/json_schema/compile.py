@@ -45,15 +45,7 @@ def load_schema(schema: Any) -> Any:
     """A schema as a Python value: text is parsed (numbers exactly), a pydantic model class is asked for its schema."""
     if isinstance(schema, str):
         try:
-            # What the decoder does, without the steps around it; it says what is wrong with other texts.
-            found, end = _SCAN(schema, 0)
-            if not schema[end:].strip(_BLANKS):
-                look(len(schema) // _READ)
-                return found
-        except (StopIteration, ValueError, RecursionError):
-            pass
-        try:
-            return _STRICT.decode(schema)
+            found = _STRICT.decode(schema)
         except json.JSONDecodeError as error:
             raise GrammarSyntaxError(error.msg, schema, error.pos, language="JSON") from None
         except RecursionError:
@@ -62,6 +54,8 @@ def load_schema(schema: Any) -> Any:
             raise
         except ValueError as error:
             raise GrammarSyntaxError(str(error), schema, 0, language="JSON") from None
+        look(len(schema) // _READ)
+        return found
     model = getattr(schema, "model_json_schema", None)
     if callable(model):
         if not isinstance(schema, type) and hasattr(schema, "model_dump"):
@@ -80,9 +74,7 @@ def _no_constant(name: str) -> NoReturn:
     raise GrammarSyntaxError(f"{name} is no JSON number", name, 0, language="JSON")
 
 
-_BLANKS = " \t\n\r"
 _STRICT = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)
-_SCAN: Callable[[str, int], tuple[Any, int]] = _STRICT.scan_once  # type: ignore[attr-defined]
 _AGAIN = json.JSONDecoder(parse_float=Decimal)
 
 

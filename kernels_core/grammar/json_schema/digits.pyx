@@ -1,9 +1,10 @@
-"""Decimal numerals between two bounds as nodes, digit by digit: as long as a numeral follows the digits of a bound, the
-next digit decides; once it is off both, any digits may follow.
+"""Numerals between two bounds as nodes, digit by digit.
+
+As long as a numeral follows the digits of a bound, the next digit decides; once it is off both, any digits may follow.
 
 There are a few nodes for each digit of the bounds, and no automaton is made.
 
-Read on: `number_text.py` (what numerals of a set there are).
+Read on: `number_text.py` (what numerals of a set there are), `escape_texts.py` (characters by number).
 """
 
 from kernels_core.grammar.nodes cimport choice, repeat, seq
@@ -47,6 +48,34 @@ def places(value):
     return whole, behind
 
 
+def of_width(low, high, width, base, digit):
+    """Numerals of `width` digits between two bounds.
+
+    `digit(first, last, place)` is a node for the digits from `first` to `last`, with `place` digits behind them.
+    """
+    if not width:
+        return Empty()
+    place, unit = width - 1, base ** (width - 1)
+    first, above_low = divmod(low, unit)
+    last, above_last = divmod(high, unit)
+    if first == last:
+        return seq((digit(first, first, place), of_width(above_low, above_last, place, base, digit)))
+    options = []
+    if above_low:
+        options.append(seq((digit(first, first, place), of_width(above_low, unit - 1, place, base, digit))))
+        first += 1
+    if above_last < unit - 1:
+        options.append(seq((digit(last, last, place), of_width(0, above_last, place, base, digit))))
+        last -= 1
+    if first <= last:
+        options.append(seq((digit(first, last, place), repeat(digit(0, base - 1, 0), place, place))))
+    return choice(options)
+
+
+def _decimal(first, last, place):
+    return SPANS[first, last]
+
+
 def naturals(low, high):
     """Integers from `low`, at least 1, without leading zeros."""
     if high is None:
@@ -57,16 +86,15 @@ def naturals(low, high):
         return choice((naturals(low, 10**width - 1), longer))
     if low > high:
         return Never()
-    first, last = str(low), str(high)
-    if len(first) == len(last):
-        return _same_width(first, last)
+    shortest, longest = len(str(low)), len(str(high))
+    if shortest == longest:
+        return of_width(low, high, shortest, 10, _decimal)
     options = []
-    shortest, longest = len(first), len(last)
     if low > 10 ** (shortest - 1):
-        options.append(_same_width(first, "9" * shortest))
+        options.append(of_width(low, 10**shortest - 1, shortest, 10, _decimal))
         shortest += 1
     if high < 10**longest - 1:
-        options.append(_same_width("1" + "0" * (longest - 1), last))
+        options.append(of_width(10 ** (longest - 1), high, longest, 10, _decimal))
         longest -= 1
     if shortest <= longest:
         options.append(seq((NONZERO, repeat(DIGIT, shortest - 1, longest - 1))))
@@ -168,28 +196,3 @@ cdef Node _digit(first, last):
     if first > last:
         return Never()
     return seq((SPANS[first, last], _ANY_DIGITS))
-
-
-cdef Node _first(digits):
-    """The first of some digits."""
-    digit = int(digits[0])
-    return SPANS[digit, digit]
-
-
-cdef Node _same_width(low, high):
-    """Digits between two bounds of as many digits."""
-    if not low:
-        return Empty()
-    if low[0] == high[0]:
-        return seq((_first(low), _same_width(low[1:], high[1:])))
-    options = []
-    first, last = int(low[0]), int(high[0])
-    if set(low[1:]) - {"0"}:
-        options.append(seq((_first(low), _same_width(low[1:], "9" * (len(low) - 1)))))
-        first += 1
-    if set(high[1:]) - {"9"}:
-        options.append(seq((_first(high), _same_width("0" * (len(low) - 1), high[1:]))))
-        last -= 1
-    if first <= last:
-        options.append(seq((SPANS[first, last], repeat(DIGIT, len(low) - 1, len(low) - 1))))
-    return choice(options)

@@ -15,6 +15,7 @@ from ..charset import Ranges
 from ..ir import CharSet, Literal, Node
 from ..nodes import char_set, choice, repeat, seq
 from ..regular.memo import memo
+from .digits import of_width
 
 MUST_ESCAPE: Ranges = ((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C))
 _SHORT = {0x08: "b", 0x09: "t", 0x0A: "n", 0x0C: "f", 0x0D: "r", 0x22: '"', 0x2F: "/", 0x5C: "\\"}
@@ -62,56 +63,19 @@ def hex_escapes(ranges: Ranges) -> Node:
     options: list[Node] = []
     for low, high in charset.difference(ranges, charset.SURROGATES):
         if low <= 0xFFFF:
-            options += [seq((Literal(b"u"), node)) for node in _digits(low, min(high, 0xFFFF), 4)]
+            options.append(seq((Literal(b"u"), of_width(low, min(high, 0xFFFF), 4, 16, _hex_digit))))
         if high > 0xFFFF:
-            options += _pairs(max(low, 0x10000) - 0x10000, high - 0x10000)
+            options.append(of_width(max(low, 0x10000) - 0x10000, high - 0x10000, 2, 1 << 10, _surrogate))
     return choice(options)
 
 
-def _pairs(low: int, high: int) -> list[Node]:
-    first, last = low >> 10, high >> 10
-    spans: list[tuple[int, int, int, int]] = []
-    if first == last:
-        spans.append((first, last, low & 0x3FF, high & 0x3FF))
-    else:
-        if low & 0x3FF:
-            spans.append((first, first, low & 0x3FF, 0x3FF))
-            first += 1
-        if high & 0x3FF != 0x3FF:
-            spans.append((last, last, 0, high & 0x3FF))
-            last -= 1
-        if first <= last:
-            spans.append((first, last, 0, 0x3FF))
-    options: list[Node] = []
-    for lead_low, lead_high, trail_low, trail_high in spans:
-        leads = choice(_digits(0xD800 + lead_low, 0xD800 + lead_high, 4))
-        trails = choice(_digits(0xDC00 + trail_low, 0xDC00 + trail_high, 4))
-        options.append(seq((Literal(b"u"), leads, Literal(b"\\u"), trails)))
-    return options
+def _surrogate(low: int, high: int, place: int) -> Node:
+    """One half of a pair as a digit of ten bits: the first has a `place` behind it."""
+    first = 0xD800 if place else 0xDC00
+    return seq((Literal(b"u" if place else b"\\u"), of_width(first + low, first + high, 4, 16, _hex_digit)))
 
 
-def _digits(low: int, high: int, width: int) -> list[Node]:
-    """Hexadecimal numbers of `width` digits between two bounds."""
-    if width == 1:
-        return [_hex_digit(low, high)]
-    unit = 16 ** (width - 1)
-    first, last = low // unit, high // unit
-    if first == last:
-        return [seq((_hex_digit(first, first), node)) for node in _digits(low % unit, high % unit, width - 1)]
-    options: list[Node] = []
-    if low % unit:
-        options += [seq((_hex_digit(first, first), node)) for node in _digits(low % unit, unit - 1, width - 1)]
-        first += 1
-    if high % unit != unit - 1:
-        options += [seq((_hex_digit(last, last), node)) for node in _digits(0, high % unit, width - 1)]
-        last -= 1
-    if first <= last:
-        rest = repeat(_hex_digit(0, 15), width - 1, width - 1)
-        options.append(seq((_hex_digit(first, last), rest)))
-    return options
-
-
-def _hex_digit(low: int, high: int) -> Node:
+def _hex_digit(low: int, high: int, place: int) -> Node:
     pairs = []
     if low <= 9:
         pairs.append((0x30 + low, 0x30 + min(high, 9)))

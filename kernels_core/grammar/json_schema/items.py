@@ -8,8 +8,7 @@ Read on: `shapes.py` (what `Items` means), `schema_algebra.py`, `arrays.py` (its
 
 from __future__ import annotations
 
-from .shapes import ANY_ITEMS, Count, Items, replace
-from .term_algebra import TermAlgebra
+from .shapes import ANY_ITEMS, Count, Items, TermAlgebra, replace
 from .terms import FALSE, TRUE, AllOf, Term, narrows
 
 # "None from position 50 on" is written out as a prefix of 50 positions, but not of thousands.

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from ..regular.dfa import is_empty
 from ..regular.languages import NOTHING, Language, Words, intersection, matches
 from ..regular.languages import complement as complement_language
-from .shapes import ANY_MEMBERS, Members, Shape, replace
-from .term_algebra import Tags, TermAlgebra
+from .shapes import ANY_MEMBERS, Members, Shape, Tags, TermAlgebra, replace
 from .terms import FALSE, TRUE, AllOf, Term, narrows
 
 if TYPE_CHECKING:

@@ -251,9 +251,7 @@ def _digits_of(decimals: Iterable[tuple[object, str]], form: _Form) -> list[Node
 
 
 def _spelt(dfa: Dfa, book: RuleBook) -> Node:
-    graph = Graph()
-    for _ in dfa.table[1:]:
-        graph.state()
+    graph = Graph(len(dfa.table))
     tails = _tails(dfa)
     end = graph.state(final=True)
     for state, accepts in enumerate(dfa.accepting):

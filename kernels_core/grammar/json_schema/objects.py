@@ -62,12 +62,13 @@ class ObjectText:
         self.required = list(kinds.required)
         self.others = [(self._compared_key(kind.keys), kind) for kind in kinds.others]
         opening, closing = layout.opening(b"{", self.level), layout.closing(b"}", self.level)
-        if self.emitter.order == "loose" and not (self.in_order or members.needs):
-            body = self._loose()
-        elif not self.in_order and (members.needs or (self.named and len(self.named) + len(self.others) > 1)):
+        is_loose = self.emitter.order == "loose" and not self.in_order
+        if not members.needs and (is_loose or not self.named):
+            body = self._alike()
+        elif not self.in_order and (members.needs or len(self.named) + len(self.others) > 1):
             body, closing = self._unordered(closing), seq(())
         elif members.needs or members.least or members.most is not None:
-            body = self._counted() or self._graph()
+            body = self._graph()
         else:
             pairs = zip(self.named, self.required, strict=True)
             named = [(self.member(key, kind.term), must) for (key, kind), must in pairs]
@@ -142,33 +143,14 @@ class ObjectText:
             }
         return [(key, value, meets) for value, meets in found.items()] or [(key, Never(), 0)]
 
-    def _loose(self) -> Node:
-        """Members in any order, each any number of times, as many as there are required names."""
+    def _alike(self) -> Node:
+        """Members in any order, each any number of times, as many as there are required names: the parser counts."""
         comma = self.layout.comma(self.level)
         one = choice([self.member(key, kind.term) for key, kind in (*self.named, *self.others)])
         least, most = max(self.members.least, sum(self.required)), self.members.most
         if most is not None and most < max(least, 1):
             return choice(())
         return seq((one, repeat(seq((comma, one)), max(least - 1, 0), None if most is None else most - 1)))
-
-    def _counted(self) -> Node | None:
-        """Bounds, but no needs and no optional names: the number of others is counted by the parser."""
-        members = self.members
-        if members.needs or not all(self.required):
-            return None
-        comma = self.layout.comma(self.level)
-        count = len(self.named)
-        other = choice([self.member(key, kind.term) for key, kind in self.others])
-        least = max(members.least - count, 0)
-        most = None if members.most is None else members.most - count
-        if not count:
-            rest = None if most is None else most - 1
-            if rest is not None and rest < 0:
-                return choice(())
-            return seq((other, repeat(seq((comma, other)), max(least - 1, 0), rest)))
-        first, *more = [self.member(key, kind.term) for key, kind in self.named]
-        behind = [seq((comma, member)) for member in more]
-        return seq((first, *behind, repeat(seq((comma, other)), least, most)))
 
     def _graph(self) -> Node:
         """Needs, or bounds: the ways through a graph."""

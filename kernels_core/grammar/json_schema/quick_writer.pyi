@@ -1,3 +1,5 @@
+from typing import Final
+
 from kernels_core.grammar.ir import Node
 from kernels_core.grammar.rulebook import RuleBook
 
@@ -9,18 +11,11 @@ from .spelling import Speller
 __all__ = ["QuickWriter"]
 
 class QuickWriter:
-    @property
-    def book(self) -> RuleBook: ...
-    @property
-    def speller(self) -> Speller: ...
-    @property
-    def layout(self) -> Layout: ...
-    @property
-    def numerals(self) -> Numerals: ...
-    @property
-    def options(self) -> SchemaOptions: ...
-    @property
-    def parts(self) -> dict[object, Node]: ...
-    @property
-    def waits(self) -> bool: ...
+    book: Final[RuleBook]
+    speller: Final[Speller]
+    layout: Final[Layout]
+    numerals: Final[Numerals]
+    options: Final[SchemaOptions]
+    parts: Final[dict[object, Node]]
+    waits: Final[bool]
     def __init__(self, book: RuleBook, options: SchemaOptions, *, waits: bool = True) -> None: ...

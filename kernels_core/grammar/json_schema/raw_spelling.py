@@ -74,11 +74,7 @@ def _may_hold(language: Language, text: str) -> bool:
     return all(charset.contains(letters, ord(letter)) for letter in text)
 
 
-def _pairs(letters: Ranges, language: Language) -> int:
-    return 1 + len(letters)
-
-
-@memo(1 << 10, 1 << 16, _pairs)
+@memo(1 << 10, 1 << 16, lambda letters, language: 1 + len(letters))
 def _letters(language: Language) -> Ranges:
     """All characters of its strings, and perhaps more."""
     match language:

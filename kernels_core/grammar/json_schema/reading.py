@@ -22,7 +22,6 @@ from ...errors import GrammarError
 from ..regular.languages import ALL, Language, intersection
 from . import items as item_shapes
 from . import members as member_shapes
-from .evaluated import Evaluation
 from .exact_text import exact_text
 from .keywords import IN_PLACE, ITEMS, KEYWORDS, MEMBERS, NUMBERS, STRINGS, VALUES
 from .numbers import ALL_NUMBERS, Numbers
@@ -50,7 +49,6 @@ class Reader:
         self.algebra = SchemaAlgebra(self.read)
         self._places: dict[tuple[object, ...], Term] = {}
         self._failures = 0
-        self._evaluation = Evaluation(self)
 
     # -- sub-schemas ----------------------------------------------------------------------------------------------
 
@@ -159,14 +157,6 @@ class Reader:
             return term
         found = self.read_keyword(term, IN_PLACE["oneOf"], required)
         return self.algebra.fixed(found[0]) if found is not None and found[1] else term
-
-    def unevaluated_members(self, place: Place, shape: Shape) -> tuple[Shape, bool]:
-        """`shape` with what `unevaluatedProperties` says, and whether that is exact."""
-        return self._evaluation.properties(place, shape)
-
-    def unevaluated_items(self, place: Place, shape: Shape) -> tuple[Shape, bool]:
-        """`shape` with what `unevaluatedItems` says, and whether that is exact."""
-        return self._evaluation.items(place, shape)
 
     # -- one schema -----------------------------------------------------------------------------------------------
 

@@ -22,8 +22,7 @@ from ..regular.languages import NOTHING, Language, Words, complement, intersecti
 from . import items as item_shapes
 from . import members as member_shapes
 from .numbers import Numbers, points
-from .shapes import ANY_ITEMS, ANY_MEMBERS, ANYTHING, VOID, Items, Members, Shape, replace
-from .term_algebra import Tags
+from .shapes import ANY_ITEMS, ANY_MEMBERS, ANYTHING, VOID, Items, Members, Shape, Tags, replace
 from .terms import FALSE, TRUE, AllOf, AnyOf, Complement, Constant, Exactly, Place, Term, in_any_order
 
 T = TypeVar("T")

@@ -39,9 +39,3 @@ class SchemaReader(Protocol):
 
     def narrowed(self, term: Term, required: Shape) -> Term:
         """A `oneOf` alone at what is `required`; other terms as they are."""
-
-    def unevaluated_members(self, place: Place, shape: Shape) -> tuple[Shape, bool]:
-        """`shape` with what `unevaluatedProperties` says, and whether that is exact."""
-
-    def unevaluated_items(self, place: Place, shape: Shape) -> tuple[Shape, bool]:
-        """`shape` with what `unevaluatedItems` says, and whether that is exact."""

@@ -16,7 +16,7 @@ Shapes are immutable, compare by content, and are asked for their hash again and
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from ..regular.languages import ALL, NOTHING, Language
 from .numbers import ALL_NUMBERS, NO_NUMBERS, Numbers
@@ -33,6 +33,8 @@ __all__ = [
     "Members",
     "Rule",
     "Shape",
+    "Tags",
+    "TermAlgebra",
     "replace",
 ]
 
@@ -120,3 +122,19 @@ ANY_MEMBERS = Members()
 ANY_ITEMS = Items()
 ANYTHING = Shape(True, frozenset((True, False)), ALL_NUMBERS, ALL, (ANY_ITEMS,), (ANY_MEMBERS,))
 VOID = Shape(False, frozenset(), NO_NUMBERS, NOTHING, (), ())
+
+
+# Required names, and the single scalars that their values may be.
+Tags = dict[str, frozenset[Shape]]
+
+
+class TermAlgebra(Protocol):
+    """What arrays and objects ask of the algebra that they are a part of (`schema_algebra.SchemaAlgebra`)."""
+
+    def all_of(self, *terms: Term) -> Term: ...
+    def any_of(self, *terms: Term) -> Term: ...
+    def negate(self, term: Term) -> Term: ...
+    def is_void(self, term: Term) -> bool: ...
+    def apart(self, left: Term, right: Term) -> bool: ...
+    def scalars(self, term: Term, limit: int) -> list[Shape] | None: ...
+    def tags(self, members: Members) -> Tags: ...

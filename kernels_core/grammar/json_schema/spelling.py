@@ -289,9 +289,7 @@ class Speller:
 
     def _automaton(self, language: Language) -> Node:
         dfa = determinise(language)
-        graph = Graph()
-        for _ in dfa.table[1:]:
-            graph.state()
+        graph = Graph(len(dfa.table))
         end = -1
         for state in range(len(dfa.table)):
             edges = dfa.edges(state)
@@ -454,11 +452,7 @@ def bounded(text: CountedText, spell: Callable[[Ranges], Node], around: Node) ->
     return Bounded(len(text.dfa.table), edges, accepting, text.spans, around, around, text.least, text.most)
 
 
-def _spelt_weight(found: tuple[Node | None], ranges: Ranges, any_spelling: bool) -> int:
-    return len(ranges)
-
-
-@memo(1 << 10, 1 << 16, _spelt_weight)
+@memo(1 << 10, 1 << 16, lambda found, ranges, any_spelling: len(ranges))
 def _spelt_alone(ranges: Ranges, any_spelling: bool) -> tuple[Node | None]:
     """One character of `ranges`, if it calls no rules."""
     book = RuleBook()
@@ -466,11 +460,7 @@ def _spelt_alone(ranges: Ranges, any_spelling: bool) -> tuple[Node | None]:
     return (None if book.rules else node,)
 
 
-def _drawn_weight(found: tuple[Diagram, int], language: Language, any_spelling: bool) -> int:
-    return len(found[0].edges)
-
-
-@memo(1 << 8, 1 << 16, _drawn_weight)
+@memo(1 << 8, 1 << 16, lambda found, language, any_spelling: len(found[0].edges))
 def _drawn(language: Language, any_spelling: bool) -> tuple[Diagram, int]:
     """The strings of a language by states, quotes included, and the state from which on everything is allowed, or -1.
 
@@ -502,15 +492,10 @@ class _Labels(Speller):
         return needed_escapes()
 
     def _beyond_ascii(self) -> Node:
-        found: Node = hex_escapes(BEYOND_ASCII)
-        return found
+        return hex_escapes(BEYOND_ASCII)
 
 
-def _label_weight(found: Node, ranges: Ranges, any_spelling: bool) -> int:
-    return len(ranges)
-
-
-@memo(1 << 10, 1 << 16, _label_weight)
+@memo(1 << 10, 1 << 16, lambda found, ranges, any_spelling: len(ranges))
 def _label(ranges: Ranges, any_spelling: bool) -> Node:
     """One character of `ranges` on an edge of a diagram.
 
@@ -520,11 +505,7 @@ def _label(ranges: Ranges, any_spelling: bool) -> Node:
     return _Labels(RuleBook(), any_spelling=any_spelling).spelt(ranges)
 
 
-def _weight(found: tuple[Node, RuleBook], language: Language, any_spelling: bool) -> int:
-    return language.size
-
-
-@memo(1 << 10, 1 << 16, _weight)
+@memo(1 << 10, 1 << 16, lambda found, language, any_spelling: language.size)
 def _quoted_alone(language: Language, any_spelling: bool) -> tuple[Node, RuleBook]:
     """The strings of a language, quotes included, and the rules that are called: the same nodes in all grammars."""
     book = RuleBook()

@@ -8,6 +8,7 @@ Read on: `kinds.py` (members), `arrays.py` (items).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import cache, partial
 from typing import Generic, Literal, TypeVar, get_args
 
 from ..ir import Node
@@ -69,9 +70,7 @@ class Steps(Generic[S, L]):
 
     def node(self, label: Callable[[L], Node], book: RuleBook, hint: str) -> Node:
         """All ways to an end as text."""
-        graph = Graph()
-        for _ in self.edges[1:]:
-            graph.state()
+        graph = Graph(len(self.edges))
         for number, edges in enumerate(self.edges):
             if number in self.final:
                 graph.finish(number)
@@ -91,21 +90,17 @@ _State = tuple[int, Needs, int, bool]
 
 def member_steps(members: Members, kinds: Kinds) -> Steps[_State, MemberStep]:
     """The members of an object, in declared order and then all others.  Raises `TooManyStates`."""
-    order = _Order(kinds)
     all_needs = frozenset(range(len(members.needs)))
     cap = members.least if members.most is None else members.most
     start: _State = (0, frozenset(), 0, False)
     steps: Steps[_State, MemberStep] = Steps(start, MAX_MEMBER_EDGES)
     work: list[tuple[int, _State]] = [(0, start)]
     # What may follow depends on the place and the needs alone, however many members were counted.
-    moves: dict[tuple[int, Needs], tuple[bool, int | None, list[_Move]]] = {}
+    moves = cache(partial(_moves, kinds))
     while work:
         number, state = work.pop()
         place, met, count, written = state
-        known = moves.get((place, met))
-        if known is None:
-            known = moves[place, met] = order.moves(place, met)
-        done, after, reached = known
+        done, after, reached = moves(place, met)
         if written and done and met == all_needs and count >= members.least:
             steps.final.add(number)
         if after is not None:
@@ -122,34 +117,21 @@ def member_steps(members: Members, kinds: Kinds) -> Steps[_State, MemberStep]:
 _Move = tuple[int, Term, int, Needs]
 
 
-class _Order:
-    """Which kinds may come, by place in the order."""
+def _moves(kinds: Kinds, place: int, met: Needs) -> tuple[bool, int | None, list[_Move]]:
+    """May the object end at a place in the order; the place after leaving out the next name; what may come there.
 
-    def __init__(self, kinds: Kinds) -> None:
-        self.kinds: tuple[Kind, ...] = (*kinds.named, *kinds.others)
-        self._named = len(kinds.named)
-        self._required = kinds.required
-
-    def behind(self, place: int) -> tuple[bool, int | None, list[tuple[int, int]]]:
-        """May the object end here; the place after leaving out the next name; which kinds may follow, with the place
-        then."""
-        others = range(self._named, len(self.kinds))
-        if place == self._named:
-            return True, None, [(kind, place) for kind in others]
-        return False, None if self._required[place] else place + 1, [(place, place + 1)]
-
-    def moves(self, place: int, met: Needs) -> tuple[bool, int | None, list[_Move]]:
-        """The same with what a member may be, now that the needs in `met` are met."""
-        done, after, reached = self.behind(place)
-        return (
-            done,
-            after,
-            [
-                (kind, term, then, met | meets)
-                for kind, then in reached
-                for meets, term in _useful(self.kinds[kind], met)
-            ],
-        )
+    `met`: the needs that are met.
+    """
+    count = len(kinds.named)
+    if place == count:
+        done, after, next_ones = True, None, [(count + i, kind, place) for i, kind in enumerate(kinds.others)]
+    else:
+        done, after = False, None if kinds.required[place] else place + 1
+        next_ones = [(place, kinds.named[place], place + 1)]
+    reached = [
+        (number, term, then, met | meets) for number, kind, then in next_ones for meets, term in _useful(kind, met)
+    ]
+    return done, after, reached
 
 
 def _useful(kind: Kind, met: Needs) -> list[tuple[Needs, Term]]:

@@ -90,11 +90,7 @@ _Part = Tree | _Moved | _Still
 _Parts = tuple[_Part, ...]
 
 
-def _own(found: Language, nodes: _Parts, after: Language, before: int | None) -> int:
-    return 1 + len(nodes)
-
-
-@memo(1 << 12, 1 << 18, _own)
+@memo(1 << 12, 1 << 18, lambda found, nodes, after, before: 1 + len(nodes))
 def rest(nodes: _Parts, after: Language, before: int | None) -> Language:
     """The texts that match `nodes`, whose leaves are languages, one after the other, and then `after`.
 
@@ -299,11 +295,7 @@ def _holds(assertion: Behind, before: int | None) -> bool:
     return (before != START and charset.contains(assertion.ranges, before)) != assertion.negative
 
 
-def _pairs(found: frozenset[Ranges], nodes: _Parts) -> int:
-    return 1 + sum(map(len, found))
-
-
-@memo(1 << 12, 1 << 16, _pairs)
+@memo(1 << 12, 1 << 16, lambda found, nodes: 1 + sum(map(len, found)))
 def _asked_behind(nodes: _Parts) -> frozenset[Ranges]:
     """The sets of characters that assertions anywhere in `nodes` ask for."""
     return frozenset(part.ranges for part in _all_parts(nodes) if isinstance(part, Behind))
@@ -325,11 +317,7 @@ def _all_parts(nodes: _Parts) -> Iterator[_Part]:
                 stack.append(rules[name])
 
 
-def _all_pairs(found: tuple[Ranges, ...], sets: frozenset[Ranges]) -> int:
-    return 1 + sum(map(len, found)) + sum(map(len, sets))
-
-
-@memo(1 << 10, 1 << 16, _all_pairs)
+@memo(1 << 10, 1 << 16, lambda found, sets: 1 + sum(map(len, found)) + sum(map(len, sets)))
 def _atoms(sets: frozenset[Ranges]) -> tuple[Ranges, ...]:
     """The coarsest partition of the code points that tells `sets` apart."""
     atoms: list[Ranges] = [charset.ALL]

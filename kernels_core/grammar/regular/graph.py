@@ -24,9 +24,9 @@ _DEEP = 60
 class Graph:
     """States are numbers; 0 is the start.  `edge` labels are grammar nodes that match no empty text."""
 
-    def __init__(self) -> None:
-        self._edges: list[dict[int, list[Node]]] = [{}]
-        self._final: list[bool] = [False]
+    def __init__(self, size: int = 1) -> None:
+        self._edges: list[dict[int, list[Node]]] = [{} for _ in range(size)]
+        self._final = [False] * size
 
     def __len__(self) -> int:
         return len(self._edges)

@@ -1,5 +1,6 @@
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from typing import Final
 
 from ..charset import Ranges
 from ..tree import Node
@@ -19,56 +20,40 @@ class TooLarge(TooManyStates):
     def __init__(self, what: str) -> None: ...
 
 class Language:
-    @property
-    def nullable(self) -> bool: ...
-    @property
-    def unfolds(self) -> bool: ...
-    @property
-    def plain(self) -> bool: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def depth(self) -> int: ...
-    @property
-    def single(self) -> str | None: ...
+    nullable: Final[bool]
+    plain: Final[bool]
+    size: Final[int]
+    depth: Final[int]
+    single: Final[str | None]
 
 class Words(Language):
-    @property
-    def words(self) -> frozenset[str]: ...
+    words: Final[frozenset[str]]
     def __init__(self, words: frozenset[str]) -> None: ...
 
 class Chars(Language):
-    @property
-    def ranges(self) -> Ranges: ...
+    ranges: Final[Ranges]
     def __init__(self, ranges: Ranges) -> None: ...
 
 class Cat(Language):
-    @property
-    def items(self) -> tuple[Language, ...]: ...
+    items: Final[tuple[Language, ...]]
     def __init__(self, items: tuple[Language, ...]) -> None: ...
 
 class Loop(Language):
-    @property
-    def item(self) -> Language: ...
-    @property
-    def least(self) -> int: ...
-    @property
-    def most(self) -> int | None: ...
+    item: Final[Language]
+    least: Final[int]
+    most: Final[int | None]
     def __init__(self, item: Language, least: int, most: int | None) -> None: ...
 
 class Alt(Language):
-    @property
-    def items(self) -> tuple[Language, ...]: ...
+    items: Final[tuple[Language, ...]]
     def __init__(self, items: tuple[Language, ...]) -> None: ...
 
 class And(Language):
-    @property
-    def items(self) -> tuple[Language, ...]: ...
+    items: Final[tuple[Language, ...]]
     def __init__(self, items: tuple[Language, ...]) -> None: ...
 
 class Not(Language):
-    @property
-    def item(self) -> Language: ...
+    item: Final[Language]
     def __init__(self, item: Language) -> None: ...
 
 class Unfolding(Language):

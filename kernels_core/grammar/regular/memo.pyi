@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Concatenate, Generic, ParamSpec, TypeVar
+from typing import Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 K = TypeVar("K")
@@ -18,6 +18,4 @@ class _Function(Generic[P, R]):
     def answers(self) -> Memo[object, R]: ...
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R: ...
 
-def memo(
-    most: int, most_weight: int, weigh: Callable[Concatenate[R, P], int]
-) -> Callable[[Callable[P, R]], _Function[P, R]]: ...
+def memo(most: int, most_weight: int, weigh: Callable[..., int]) -> Callable[[Callable[P, R]], _Function[P, R]]: ...

@@ -31,11 +31,7 @@ def _weight(found: Language, pattern: str, flags: str = "") -> int:
     return min(found.size, _HEAVY) + len(pattern)
 
 
-def _pattern_weight(found: Language, pattern: str) -> int:
-    return _weight(found, pattern)
-
-
-@memo(1 << 12, _MOST_NODES, _pattern_weight)
+@memo(1 << 12, _MOST_NODES, _weight)
 def ecma_search(pattern: str) -> Language:
     """All strings in which a `pattern` of JSON Schema matches somewhere: its escapes are those of ECMA-262, no others.
 

@@ -45,9 +45,7 @@ def _written(language: Language, book: RuleBook, hint: str) -> Node:
 
 def _automaton(language: Language, book: RuleBook, hint: str) -> Node:
     dfa = determinise(language, MAX_REGEX_STATES)
-    graph = Graph()
-    for _ in dfa.table[1:]:
-        graph.state()
+    graph = Graph(len(dfa.table))
     for state in range(len(dfa.table)):
         if dfa.accepting[state]:
             graph.finish(state)

@@ -1,20 +1,15 @@
-from typing import Any
+from typing import Any, Final
 
 from ..canonical_json import CanonicalText
 
 __all__ = ["DeferrableCalls"]
 
 class DeferrableCalls:
-    @property
-    def begins(self) -> list[str | None]: ...
-    @property
-    def ends(self) -> set[str]: ...
-    @property
-    def texts(self) -> set[str]: ...
-    @property
-    def by_trigger(self) -> list[list[int]]: ...
-    @property
-    def others(self) -> list[int]: ...
+    begins: Final[list[str | None]]
+    ends: Final[set[str]]
+    texts: Final[set[str]]
+    by_trigger: Final[list[list[int]]]
+    others: Final[list[int]]
     def __init__(self, tags: list[Any], triggers: tuple[str, ...], written: CanonicalText) -> None: ...
     def text(self, at: int) -> str: ...
     def whole_text(self) -> str: ...

@@ -173,17 +173,6 @@ def _dependent_branches(keyword: str, evaluation: Evaluation, place: Place, bran
     return branches
 
 
-# -- what is not evaluated --------------------------------------------------------------------------------------------
-
-
-def _unevaluated_properties(reader: SchemaReader, place: Place, value: Any, shape: Shape) -> Applied:
-    return reader.unevaluated_members(place, shape)
-
-
-def _unevaluated_items(reader: SchemaReader, place: Place, value: Any, shape: Shape) -> Applied:
-    return reader.unevaluated_items(place, shape)
-
-
 _ELSEWHERE = "where it leads depends on the way to it"
 _MEETS = "it is a condition beside those of the other keywords"
 _PRESENT = "it is a condition on members that may be there"
@@ -323,7 +312,7 @@ ENTRIES: tuple[InPlace, ...] = (
         schemas=Schemas.ONE,
         why=_SEEN,
         evaluates=lambda reader, place, value: Branch(keys=ALL),
-        read=_unevaluated_properties,
+        read=lambda reader, place, value, shape: Evaluation(reader).properties(place, shape),
     ),
     InPlace(
         name="unevaluatedItems",
@@ -333,6 +322,6 @@ ENTRIES: tuple[InPlace, ...] = (
         schemas=Schemas.ONE,
         why=_SEEN,
         evaluates=lambda reader, place, value: Branch(prefix=None),
-        read=_unevaluated_items,
+        read=lambda reader, place, value, shape: Evaluation(reader).items(place, shape),
     ),
 )

@@ -1,6 +1,0 @@
-from kernels_core.earley.machine import Machine
-
-class WholeSubtrees:
-    @property
-    def machine(self) -> Machine: ...
-    def __init__(self, machine: Machine) -> None: ...
