@@ -8,7 +8,7 @@ Read on: `workbench/next/continuations.py` (the exploration), `workbench/panels/
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -292,7 +292,7 @@ class _Counts:
 
     def __init__(self, info: TokenizerInfo, allowed: npt.NDArray[np.bool_], blanks: bool) -> None:
         self._info, self._allowed, self._blanks = info, allowed, blanks
-        self.groups: Mapping[str, Sequence[Chip]] = {}
+        self.groups: Mapping[str, list[Chip]] = {}
 
     @cached_property
     def runs(self) -> Runs:

@@ -92,7 +92,13 @@ class Blame(Printed, Table):
             }
             for one in self.found
         ]
-        rest = {"keyword": "", "location": "", "line": None, "mass": self.unexplained_mass, "nats": self.unexplained_nats}
+        rest = {
+            "keyword": "",
+            "location": "",
+            "line": None,
+            "mass": self.unexplained_mass,
+            "nats": self.unexplained_nats,
+        }
         return [*rows, rest | {"steps": None, "tokens": "", "reason": UNEXPLAINED}]
 
     def to_frame(self) -> pd.DataFrame:

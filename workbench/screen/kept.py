@@ -121,8 +121,10 @@ def _read(file: Path) -> list[State]:
 
 
 def _is_state(found: object) -> TypeGuard[State]:
-    session = found.get("session") if isinstance(found, dict) else None
-    if not isinstance(session, dict) or session.get("format") != FORMAT or "explorer" not in found:
+    if not isinstance(found, dict) or "explorer" not in found:
+        return False
+    session = found.get("session")
+    if not isinstance(session, dict) or session.get("format") != FORMAT:
         return False
     return isinstance(session.get("steps"), list) and {"grammar", "tokenizer", "place"} <= session.keys()
 
