@@ -24,6 +24,7 @@ from workbench.languages.mistakes import MAX_MISTAKES, Mistake, mistake_at, mist
 from workbench.languages.positions import JsonSyntaxError, child
 from workbench.languages.sample import example_given
 from workbench.languages.source import Source
+from workbench.languages.tools import unclosed_schemas
 
 _IGNORE: Final = re.compile(r"^\s*(%ignore)\b", re.MULTILINE)
 _INITIAL: Final = re.compile(
@@ -115,13 +116,13 @@ def misspelt(source: Source) -> tuple[Mistake, ...]:
 
 
 def open_objects(source: Source) -> tuple[str, ...]:
-    """Pointers of the schemas that name members and take others too, since they say nothing of these."""
+    """Pointers of the schemas that name members and take others too, since they say nothing of these: in a schema, or
+    in tools."""
     try:
         value = json.loads(source.text)
+        schemas = list(unclosed_schemas(value)) if source.language == "tools" else [("#", value)]
     except (ValueError, RecursionError):
         return ()
     return tuple(
-        pointer
-        for pointer, schema in schemas_of([("#", value)])
-        if schema.get("properties") and not CLOSING & schema.keys()
+        pointer for pointer, schema in schemas_of(schemas) if schema.get("properties") and not CLOSING & schema.keys()
     )
