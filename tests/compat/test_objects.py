@@ -402,3 +402,5 @@ def test_a_tool_without_a_type_is_a_function() -> None:
     assert xgr.normalize_tool_choice(bare, chosen)[2] == "required"
     with pytest.raises(ValueError, match=r"tools\[0\]"):
         xgr.get_model_structural_tag("qwen_3", [{"name": "f"}])
+    strict = [{"function": {"name": "f", "parameters": {}, "strict": True}}]  # as all schemas in tags are
+    assert xgr.get_model_structural_tag("qwen_3", strict) == xgr.get_model_structural_tag("qwen_3", bare)

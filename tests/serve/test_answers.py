@@ -186,6 +186,36 @@ def test_what_is_strict_is_exact_or_refused(client: Client, fields: Any, param: 
     assert "uniqueItems" in told["message"]
 
 
+@pytest.mark.parametrize("where", ["response_format", "tools", "a call", "either"])
+def test_what_is_strict_has_no_other_members(client: Client, where: str) -> None:
+    """As many members are asked for as are named, so an open object is written with others."""
+    kinds = {name: {"type": "integer", "minimum": 0, "maximum": 9} for name in ("a", "b")}
+    inner = {"type": "object", "properties": kinds, "minProperties": 2, "maxProperties": 2}
+    schema = {"type": "object", "properties": {"inner": inner}, "minProperties": 1, "maxProperties": 1}
+
+    def members(strict: bool, seed: int) -> set[str]:
+        form = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema, "strict": strict}}
+        function = (
+            {"name": "f", "parameters": schema, "strict": True} if strict else {"name": "f", "parameters": schema}
+        )
+        tools = [{"type": "function", "function": function}]
+        if where == "response_format":
+            fields: dict[str, Any] = {"response_format": form}
+        elif where == "tools":
+            fields = {"tools": tools, "tool_choice": "required", "parallel_tool_calls": False}
+        elif where == "a call":
+            fields = {"tools": tools, "tool_choice": {"type": "function", "function": {"name": "f"}}}
+        else:
+            fields = {"tools": tools, "response_format": form}
+        message = choice(client.chat(seed=seed, max_tokens=600, **fields))["message"]
+        calls = message.get("tool_calls")
+        told = json.loads(calls[0]["function"]["arguments"] if calls else message["content"])
+        return {*told, *told.get("inner", ())}
+
+    assert all(members(True, seed) == {"inner", "a", "b"} for seed in range(3))
+    assert any(members(False, seed) != {"inner", "a", "b"} for seed in range(3))
+
+
 def test_no_warnings_without_a_reason(client: Client) -> None:
     assert "warnings" not in client.chat(response_format=SCHEMA_FORMAT, seed=1).json()
 

@@ -115,6 +115,28 @@ def test_an_object_that_takes_other_members_says_so_and_is_closed_by_a_click() -
         assert explorer.views["source"].status == ""  # type: ignore[attr-defined]
 
 
+def test_tools_that_take_other_members_say_so_and_are_closed_by_a_click() -> None:
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    tools: list[dict[str, Any]] = [
+        {"type": "function", "function": {"name": "f", "parameters": schema, "strict": True}},
+        {"name": "g", "input_schema": schema},
+    ]
+    other = '<tool_call>\n{"name": "g", "arguments": {"other": 1}}\n</tool_call>'
+    with wb.explore(wb.Source.of(tools, "tools"), BYTES) as explorer:
+        session, panel = explorer.session, explorer.panels["source"]
+        assert isinstance(panel, SourcePanel)
+        said = "The object at #/1/input_schema also takes members that the schema does not name."
+        assert (panel.view.status, panel.view.offer) == (said, "close it")
+        assert session.read(other).ok
+        panel.received({"kind": "offer"})
+        assert (panel.view.status, panel.view.offer) == ("", "")
+        assert not session.read(other).ok
+        assert session.read(other.replace("other", "city").replace("1}", '"x"}')).ok
+    for closed in (tools[:1], {"tools": tools, "strict_mode": False}):
+        with wb.explore(wb.Source.of(closed, "tools"), BYTES) as explorer:
+            assert explorer.views["source"].status == ""  # type: ignore[attr-defined]
+
+
 def test_a_schema_with_several_types_can_be_pasted() -> None:
     source = wb.Source.of('{"type": ["string", "null"]}')
     assert source.language == "json_schema"

@@ -368,6 +368,19 @@ def test_arguments_alone_are_an_object_of_the_schema() -> None:
     assert arguments_taken({"parameters": number}, *texts, strict=False) == [False, True, False, False]
     assert arguments_taken({}, *texts) == [True, False, False, False]
     assert arguments_taken({"parameters": {}}, *texts) == [True, True, True, False]
+    inner = {"properties": {"n": number | {"additionalProperties": True}, "o": {"properties": {"a": {}}}}}
+    texts = ("{}", '{"x": 1}', '{"o": {"a": 1}}', '{"o": {"b": 1}}', '{"n": {"n": 1, "x": 1}}')
+    for key in ("parameters", "input_schema"):
+        assert arguments_taken({key: inner}, *texts) == [True] * 5
+        assert arguments_taken({key: inner}, *texts, strict=True) == [True, False, True, False, True]
+
+
+def test_a_strict_tool_takes_declared_members_alone_in_calls() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    texts = [f'<tool_call>\n{{"name": "f", "arguments": {one}}}\n</tool_call>' for one in ('{"a": 1}', '{"b": 1}')]
+    for tool in ({"name": "f", "input_schema": schema}, {"type": "function", "name": "f", "parameters": schema}):
+        assert taken(Source.of([tool], "tools"), *texts) == [True, True]
+        assert taken(Source.of([tool | {"strict": True}], "tools"), *texts) == [True, False]
 
 
 def test_arguments_stand_alone_where_one_tool_must_be_called() -> None:

@@ -102,6 +102,7 @@ OPTIONS: Final[dict[Language, tuple[Option, ...]]] = {
             ("disabled", "auto", "enabled"),
         ),
         Option("parallel_tool_calls", "flag", True, "more than one call"),
+        Option("strict_mode", "flag", False, "what the schemas of arguments do not mention is forbidden"),
     ),
 }
 """What an editor offers, by language.  `Source` takes all options of the `Grammar.from_...` methods."""

@@ -151,12 +151,20 @@ def tools_in(value: Json) -> tuple[list[JsonObject], dict[str, Json]]:
     return [dict(body_of(tool)) for tool, _ in _listed(tools, base)], said
 
 
-def schemas_in_tools(value: Json) -> Iterator[tuple[str, Json]]:
-    """The schemas of the same, as JSON Schema has them, each with its pointer; raises `ToolsError`."""
-    tools, base, _ = _tools_of(value)
+def schemas_in_tools(value: Json, *, unclosed: bool = False) -> Iterator[tuple[str, Json]]:
+    """The schemas of the same, as JSON Schema has them, each with its pointer; raises `ToolsError`.
+
+    unclosed: those alone of functions that are not `strict`; none where the request says itself whether it closes
+    objects.
+    """
+    tools, base, said = _tools_of(value)
+    if unclosed and said.get("strict_mode") is not None:
+        return
     for tool, place in _listed(tools, base):
         if isinstance(tool, Mapping) and body_of(tool):
-            yield _found(tool, place).schema_place, body_of(as_function(tool)).get("parameters")
+            body = body_of(as_function(tool))
+            if not unclosed or body.get("strict") is not True:
+                yield _found(tool, place).schema_place, body.get("parameters")
 
 
 def _choice(choice: object) -> dict[str, object]:
@@ -302,6 +310,8 @@ def _arguments_alone(tools: Sequence[object], request: Mapping[str, object]) -> 
     if mode == "auto" or len(allowed) != 1:
         raise ToolsError("arguments stand alone where one tool must be called, and no other may be", "#/tool_choice")
     options = {key: request[key] for key in TAG_OPTIONS if request.get(key) is not None}
+    if allowed[0].strict:
+        options["strict_mode"] = True
     content = {"type": "json_schema", "json_schema": allowed[0].schema, **options}
     return {"type": "structural_tag", "format": {"type": "tag", "begin": "", "content": content, "end": ""}}
 
@@ -364,14 +374,16 @@ def as_function(tool: Mapping[str, object]) -> dict[str, object]:
 def _with_parameters(tool: Json) -> object:
     """A copy of the tool whose schema is an object of its own, since two tools may share one or have none.
 
-    Arguments are an object, an empty one where a tool names no parameters.  A tool that is not `strict` keeps its
-    schema, and is obeyed better than it asks for.  (The templates take any arguments in both cases, as XGrammar does.)
+    Arguments are an object, an empty one where a tool names no parameters.  A tool that says it is not `strict` keeps
+    its schema, and is obeyed better than it asks for.  (The templates take any arguments in both cases, as XGrammar
+    does.)
     """
     if not isinstance(tool, Mapping) or not body_of(tool):
         return tool
     made = as_function(tool)
     body = dict(body_of(made))
-    body.pop("strict", None)
+    if body.get("strict") is not True:
+        body.pop("strict", None)
     parameters = body.get("parameters")
     if parameters is None:
         body["parameters"] = {"type": "object", "properties": {}, "additionalProperties": False}

@@ -118,13 +118,13 @@ def misspelt(source: Source) -> tuple[Mistake, ...]:
 
 
 def open_objects(source: Source) -> tuple[str, ...]:
-    """Pointers of the schemas that name members and take others too, since they say nothing of these."""
+    """Pointers of the schemas that name members and take others too, since they say nothing of these: in a schema, or
+    in tools."""
     try:
         value = json.loads(source.text)
+        schemas = list(schemas_in_tools(value, unclosed=True)) if source.language == "tools" else [("#", value)]
     except (ValueError, RecursionError):
         return ()
     return tuple(
-        pointer
-        for pointer, schema in schemas_of([("#", value)])
-        if schema.get("properties") and not CLOSING & schema.keys()
+        pointer for pointer, schema in schemas_of(schemas) if schema.get("properties") and not CLOSING & schema.keys()
     )

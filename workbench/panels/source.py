@@ -62,7 +62,8 @@ def offered(session: Session) -> tuple[Source | None, str, str]:
     draft, source = session.edits.draft, session.document
     if draft is not None:
         return draft.offer, draft.offered, draft.status
-    opened = () if source.language != "json_schema" or source.option("strict_mode") else open_objects(source)
+    has_schemas = source.language in ("json_schema", "tools")
+    opened = open_objects(source) if has_schemas and not source.option("strict_mode") else ()
     if not opened:
         return None, "", ""
     more = f" and {len(opened) - 1} more" if len(opened) > 1 else ""

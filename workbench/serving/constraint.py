@@ -95,6 +95,9 @@ class Maker:
         self._written: SchemaArguments = {**WRITTEN, "max_whitespace_cnt": self.limits.max_blanks}
         if self.limits.caps:
             self._written["caps"] = CAPS
+        self._of_form: SchemaArguments = {**self._written}
+        if self._form.strict:
+            self._of_form["strict_mode"] = True
         choice = self.request.tool_choice
         self.must_call = choice == "required" or (
             isinstance(choice, dict) and (choice.get("type") == "function" or _mode(choice) == "required")
@@ -199,7 +202,7 @@ class Maker:
                     self.compiler, cancel=self.cancel
                 )
             case "json_schema":
-                source, wrong = Source("json_schema", form.source(self.body), dict(self._written)), "invalid_schema"
+                source, wrong = Source("json_schema", form.source(self.body), dict(self._of_form)), "invalid_schema"
             case "regex":
                 source, wrong = Source("regex", form.text), "invalid_regex"
             case "grammar":
@@ -216,7 +219,7 @@ class Maker:
         form = self._form
         match form.kind:
             case "json_object" | "json_schema":
-                return {"type": "json_schema", "json_schema": form.schema, **self._written}
+                return {"type": "json_schema", "json_schema": form.schema, **self._of_form}
             case "regex":
                 return {"type": "regex", "pattern": form.text}
             case "choice":

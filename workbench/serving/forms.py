@@ -24,7 +24,7 @@ class Form:
 
     field: pointer of what asks for it.  pointer: where what its grammar is made of stands.  That is `text` (a grammar,
     a pattern, or the JSON of a schema or tag that was sent as a text), `value` (a schema or tag) or `choices`.
-    strict: a schema that cannot be exact is refused.
+    strict: a schema that cannot be exact is refused, and the objects of one are closed.
     """
 
     kind: str

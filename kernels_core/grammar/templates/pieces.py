@@ -40,9 +40,12 @@ def one_of(elements: Sequence[Format]) -> Format:
 def arguments(request: Request, tool: Tool, style: str = "json", excludes: Sequence[str] = ()) -> Format:
     """A tool's arguments, as JSON or in another style.
 
-    No string in them holds any of `excludes`, unless the request lets text hold markers.
+    A strict tool's objects are closed, whatever the request's options say.  No string in the arguments holds any of
+    `excludes`, unless the request lets text hold markers.
     """
     found: Format = {"type": "json_schema", "json_schema": tool.schema, **request.schema_options}
+    if tool.strict:
+        found["strict_mode"] = True
     if style != "json":
         found["style"] = style
     if kept_out := request.kept_out(excludes):

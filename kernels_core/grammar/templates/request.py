@@ -21,10 +21,11 @@ Reasoning = Literal["enabled", "disabled", "auto"]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function the model may call; `schema` is the JSON schema of its arguments."""
+    """A function the model may call; `schema` is the JSON schema of its arguments, whose objects `strict` closes."""
 
     name: str
     schema: Any = field(hash=False)
+    strict: bool = False
 
     @property
     def plain_name(self) -> str:
@@ -132,10 +133,11 @@ def read_tool(definition: Any, place: str) -> Tool:
     schema = body.get("parameters")
     if schema is not None and not isinstance(schema, Mapping | bool):
         _fail(f"{place}: parameters are a JSON schema")
-    # Arguments are an object whatever the schema says; a tool that is not strict gets any object.
-    if schema is None or schema is True or body.get("strict") is False:
+    strict = body.get("strict")
+    # Arguments are an object whatever the schema says; a tool that says it is not strict gets any object.
+    if schema is None or schema is True or strict is False:
         schema = {"type": "object"}
-    return Tool(name, schema)
+    return Tool(name, schema, strict is True)
 
 
 def _named(choice: Any, known: Mapping[str, Tool], place: str) -> Tool:

@@ -426,6 +426,38 @@ def test_tools_that_are_not_strict_take_any_object() -> None:
     check("qwen_3", [qwen("add", "{}"), qwen("add", '{"y": [1]}')], [qwen("add", "1")], tools=loose)
 
 
+OPEN = {"type": "object", "properties": {"x": {"type": "integer"}}}
+OUTER = {
+    "type": "object",
+    "properties": {"inner": OPEN, "said": OPEN | {"additionalProperties": True}, "any": {"type": "object"}},
+}
+
+
+@pytest.mark.parametrize("model", TEXT)
+def test_strict_closes_the_objects_of_a_tool_in_every_format(model: str) -> None:
+    strict, open_ = (
+        [{"type": "function", "function": {"name": "add", "parameters": OPEN} | said}]
+        for said in ({"strict": True}, {})
+    )
+    named, more = calls_of(model, ("add", CALL)), calls_of(model, ("add", '{"x": 1, "y": 2}'))
+    check(model, [named], [more], tools=strict)
+    check(model, [named], [more], tools=strict, strict_mode=False)
+    # There only declared names can be written.
+    check(model, [named] if model == "minimax_m3" else [named, more], [], tools=open_)
+
+
+def test_strict_closes_what_says_nothing_of_other_members() -> None:
+    tool = {"name": "f", "parameters": OUTER}
+    taken = [qwen("f", call) for call in ('{"inner": {"x": 1}}', '{"said": {"x": 1, "y": 2}}', '{"any": {"y": 2}}')]
+    other = [qwen("f", call) for call in ('{"y": 2}', '{"inner": {"x": 1, "y": 2}}')]
+    for tools in ([tool | {"strict": True}], [{"type": "function", "function": tool | {"strict": True}}]):
+        check("qwen_3", taken, other, tools=tools)
+    check("qwen_3", taken + other, [], tools=[tool])
+    # Each tool says it for itself.
+    both = [tool | {"strict": True}, tool | {"name": "g"}]
+    check("qwen_3", [qwen("g", '{"y": 2}')], [qwen("f", '{"y": 2}')], tools=both)
+
+
 def test_names_are_written_as_json() -> None:
     check("qwen_3", [qwen(r"a\"b", "{}")], [qwen('a"b', "{}")], tools=[{"name": 'a"b'}])
 

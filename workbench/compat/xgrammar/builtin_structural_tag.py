@@ -182,13 +182,15 @@ def _of_engine(
 
 
 def _with_their_key(form: object) -> object:
-    """A format of the engine that says how members are ordered as XGrammar has it; a default is left out."""
+    """A format of the engine that says how members are ordered as XGrammar has it; a default is left out, and so is
+    that objects are closed, as they are in all of XGrammar's tags."""
     if isinstance(form, list):
         return [_with_their_key(item) for item in form]
     if not isinstance(form, dict):
         return form
     if form.get("type") == "json_schema":
-        return {"any_order" if key == "order" else key: True if key == "order" else form[key] for key in form}
+        kept = {key: value for key, value in form.items() if key not in ("order", "strict_mode")}
+        return kept | ({"any_order": True} if "order" in form else {})
     return {key: _with_their_key(item) for key, item in form.items()}
 
 
