@@ -97,9 +97,13 @@ def misspelt(source: Source) -> tuple[Mistake, ...]:
     """
     if not source.is_json:
         return ()
-    inside = {"structural_tag": schemas_inside, "tools": schemas_in_tools}.get(source.language)
     try:
-        schemas = [("#", source.value)] if inside is None else list(inside(source.value))
+        if source.language == "tools":
+            schemas = list(schemas_in_tools(source.value))
+        else:
+            schemas = (
+                list(schemas_inside(source.value)) if source.language == "structural_tag" else [("#", source.value)]
+            )
     except (MaskscopeError, ValueError, RecursionError):
         return ()
     unknown = list(misspelt_in(schemas))
