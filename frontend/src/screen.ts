@@ -94,7 +94,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const modes = h("div", { class: "ms-modes", role: "slider", tabindex: "0", "aria-label": "parts of the text", "aria-valuemin": 0, "data-testid": "modes" });
   const position = h("i", { class: "ms-at" });
   const copy = h("div", { class: "ms-copy", "aria-hidden": "true" });
-  const box = h("textarea", { class: "ms-typed", spellcheck: "false", autocapitalize: "off", autocomplete: "off", "aria-label": "the text", "data-testid": "text" });
+  const box = h("textarea", { class: "ms-typed", spellcheck: "false", autocapitalize: "off", autocomplete: "off", placeholder: "type a text here, or Run", "aria-label": "the text", "data-testid": "text" });
   const paper = h("div", { class: "ms-paper" }, copy, box);
   const play = button("↻", "replay the text (space)", "play", () => (playing ? hold() : start()));
   const said = h("span", { class: "ms-muted", "data-testid": "speaker" });
@@ -233,7 +233,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   let had = false;
   const told_ = (tokens: Token[], at: number) => {
     const how = tokens[Math.min(at, tokens.length - 1)]?.[1] ?? "typed";
-    return how === "refused" ? "the grammar refuses what is marked" : how === "typed" ? "no model wrote here: Run" : at < tokens.length || here().next[0]?.before != null ? "nothing that was refused" : writes ? "the model writes" : "the run ends here";
+    return how === "refused" ? "the grammar refuses what is marked" : how === "typed" ? (writes ? "the model reads the prompt" : "no model wrote here: Run") : at < tokens.length || here().next[0]?.before != null ? "nothing that was refused" : writes ? "the model writes" : "the run ends here";
   };
 
   // What Python last said of a field.  What a person has typed since stays until Python says something else of it, and also

@@ -516,6 +516,11 @@ def test_moving_the_session_by_hand_ends_the_run(session: Session, model: Any) -
     assert trace.reason == "the session was moved by hand"
     assert trace.generation.finish_reason == "interrupted"
     assert not trace.valid
+    with explore(session) as explorer:
+        ended = explorer.views["screen"].bar["outcome"]  # type: ignore[attr-defined]
+        assert ended["told"].startswith("not finished: stopped by you")
+        assert ended["goes_on"]
+        assert explorer.text.encode() == b"".join(step.data for step in session.steps)
 
 
 def test_a_free_generation_is_read_along_until_the_grammar_refuses(

@@ -242,6 +242,9 @@ def test_a_source_that_was_pasted_gives_the_box_its_name_also_with_a_mistake(exp
     assert (bar(explorer)["entry"], bar(explorer)["title"]) == ("", "Lark")
     assert not bar(explorer)["untold"]
     assert 'Read as Lark: rules are written with ":".' in bar(explorer)["note"]
+    explorer.desk.do("source", text="start: word\nword: /a+/\n", language=None)
+    assert explorer.session.edits.draft is None
+    assert "Read as" not in bar(explorer)["note"]
 
 
 def test_json_on_one_line_is_laid_out_where_it_is_pasted(explorer: Explorer) -> None:

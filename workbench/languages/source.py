@@ -50,6 +50,9 @@ _FEW: Final = 4  # texts that a message repeats
 _MODULES: Final = re.compile(r"^\s*%import\s+(?!common\b)", re.MULTILINE)
 _ALIASES: Final = {"gbnf": "ebnf", "schema": "json_schema", "jsonschema": "json_schema", "tag": "structural_tag"}
 
+SAID: Final = "it was said"
+"""`Source.why` where nobody guessed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -125,7 +128,7 @@ class Source:
     text: str
     options: Mapping[str, object] = field(default_factory=dict)
     name: str = ""
-    why: str = "it was said"
+    why: str = SAID
 
     def __post_init__(self) -> None:
         language = _ALIASES.get(self.language, self.language)
@@ -230,7 +233,7 @@ class Source:
                 f"{type(value).__name__} is no source of a grammar; there are texts (EBNF, Lark, regex, JSON), paths, "
                 "JSON schemas, structural tags, lists of tools, pydantic models, types and Grammar objects"
             )
-        guess = Guess(cast(Language, language), why or "it was said") if language else guess_value(value)
+        guess = Guess(cast(Language, language), why or SAID) if language else guess_value(value)
         return cls(guess.language, lay_out(value), options, name, guess.why)
 
     @classmethod

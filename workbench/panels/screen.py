@@ -21,6 +21,7 @@ from visualizers.glyphs import clip, glyph
 from visualizers.screen import PLACE, ScreenView
 from workbench.languages import Source
 from workbench.languages.examples import EXAMPLES
+from workbench.languages.source import SAID
 from workbench.languages.tools import tools_in
 from workbench.panels.base import Desk, Message, Panel
 from workbench.panels.triggers import step_modes
@@ -198,6 +199,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         self._busy = ""
         self._said: tuple[tuple[Step, ...], list[Token]] = ((), [])  # the last conversion of a run's steps
         self._note = ""  # what was done in place of what was there
+        self._guess = False  # it tells what a text with a mistake was taken for
         self._untold = ""  # why the parts of the text have no names
         self._offer: Source | None = None  # what a paste may have meant that named no file
         self._memo: Memo | None = None
@@ -244,6 +246,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
     def update(self, change: Change | None) -> None:
         session = self.session
         self._recall()
+        if self._guess and session.edits.draft is None:  # the mistake was mended
+            self._note, self._guess = "", False
         if change is None:  # it comes into sight: one may have been fetched meanwhile
             self._models = models()
         tokens, judged = self._tokens()
@@ -415,13 +419,14 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             return False
         steps, written = self.session.steps, trace.generation.text_bytes
         shown = b"".join(step.data for step in steps)
-        died = trace.died is not None and len(steps) == trace.followed
-        return shown == written or (died and written.startswith(shown))
+        # It was refused, or a person went elsewhere: then the token that was being drawn is not in the text.
+        short = bool(trace.reason) and len(steps) == trace.followed
+        return shown == written or (short and written.startswith(shown))
 
     def text(self) -> bytes:
         """The whole text that is shown: also behind the place, and what a run wrote that the grammar refuses."""
         trace = self.session.trace
-        if trace is not None and self._writes_all():
+        if trace is not None and trace.died is not None and self._writes_all():
             return trace.generation.text_bytes
         reading = self.desk.reading
         refused = b"" if reading is None or reading.ok else reading.text[reading.read :]
@@ -516,8 +521,10 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         self._settings, self._note = Settings(), OPENED
         self._memo = memo = Memo(None, None, self._model, self._settings)
         self.desk.do("open", text=source.text, language=source.language, options=dict(source.options), memo=memo)
-        if self.session.edits.draft is not None:  # who pasted something else sees what it was taken for
-            self._note = f"Read as {source.title}: {source.why}. {OPENED}"
+        self._guess = self.session.edits.draft is not None
+        if self._guess:  # who pasted something else sees what it was taken for
+            why = f": {source.why}" if source.why != SAID else ""
+            self._note = f"Read as {source.title}{why}. {OPENED}"
 
     def _tell(self, message: Message) -> None:
         """Put the schema or the tools into the prompt: a model sees nothing of a grammar."""
