@@ -82,7 +82,7 @@ def test_it_is_alive_when_it_opens_and_nothing_is_typed(page: Page) -> None:
     for part in ("free text", "trigger", "get_weather"):
         expect(page.get_by_test_id("modes")).to_contain_text(part)
     leaf = page.locator(".ms-copy .ms-tok.leaf").first
-    expect(leaf).to_have_attribute("title", re.compile(r"; /\w+ is [\d.e-]+ % sure$"))
+    expect(leaf).to_have_attribute("title", re.compile(r"; as a whole /\w+ had a probability of [\d.e-]+ %$"))
     assert re.fullmatch(r"\d+%", leaf.evaluate("node => node.style.getPropertyValue('--doubt')"))
     page.get_by_test_id("screen").focus()
     page.keyboard.press(" ")  # hold

@@ -71,7 +71,7 @@ def test_a_leaf_is_as_sure_as_its_tokens_were_under_the_grammar() -> None:
     shown = text_state(session_of(tokens), tokens, ()).tokens
     # Each has the probability 0.5; that of `c` is more than all that is allowed, as only a rounded record has it.
     assert [one.sure for one in shown] == [None, None, None, *[pytest.approx(0.5**3)] * 4]
-    assert "; /unit is 12.5 % sure" in shown[4].told
+    assert "; as a whole /unit had a probability of 12.5 %" in shown[4].told
     (plain, *_) = text_state(session_of(tokens[:1]), tokens, ()).plain()["tokens"]
     assert plain[-1] is None
     typed = [*tokens[:4], token(b"f"), token(b"ahren")]

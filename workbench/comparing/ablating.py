@@ -267,9 +267,10 @@ class Ablation(Table):
             return f"Without {count} the engine refuses this grammar: it takes more than a limit."
         if together.low <= 1 <= together.high:
             return f"On this grammar these repeats show no difference with {count} or without."
-        ratio = together.ratio if together.ratio > 1 else 1 / together.ratio
+        found = together.low, together.ratio, together.high
         how = "fast" if together.ratio > 1 else "slow"
-        said = f"On this grammar the engine is {ratio:.3g} times as {how} with {count}"
+        low, ratio, high = found if together.ratio > 1 else (1 / one for one in reversed(found))
+        said = f"On this grammar the engine is {ratio:.2g} times as {how} ({low:.2g} to {high:.2g}) with {count}"
         parts = [(math.log(effects[name].ratio), name) for name in self.mechanisms if effects[name].ratio > 0]
         most, name = max(parts, default=(0.0, ""))
         if len(self.mechanisms) > 1 and together.ratio > 1 and most > math.log(together.ratio) / 2:

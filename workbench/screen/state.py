@@ -155,7 +155,7 @@ def text_state(
             told, sure = _told(number, token), None
             if number in leaves:
                 name, sure = leaves[number]
-                told += f"; {name} is {_percent(sure)} sure"
+                told += f"; as a whole {name} had a probability of {_percent(sure)}"
             shown.append(Shown(written, kind, token.mask, token.us, told, sure))
             continue
         shown.append(Shown(written, "typed", mask, us, f"step {number + 1}: {_signed(glyph(step.data))}, typed"))
