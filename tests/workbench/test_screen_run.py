@@ -83,6 +83,17 @@ def test_a_run_under_a_grammar_is_whole_and_says_when_the_limit_ended_it(explore
     assert json.loads(explorer.text) == explorer.value
 
 
+def test_a_run_that_calls_none_of_the_tools_says_so(explorer: Explorer) -> None:
+    panel(explorer).open("tool_call")
+    quiet = ask(explorer, "run", prompt="hello", seed=1, temperature=1.5, limit=40)["outcome"]
+    assert "<tool_call>" not in explorer.text
+    assert quiet["kind"] == "complete"
+    assert quiet["told"].endswith(", and no tool was called")
+    call = ask(explorer, "run", prompt="weather in Lund", seed=2, temperature=1.0, limit=100)["outcome"]
+    assert "<tool_call>" in explorer.text
+    assert "no tool" not in call["told"]
+
+
 def test_a_run_that_was_cut_says_so_and_goes_on(explorer: Explorer) -> None:
     cut = ask(explorer, "run", grammar=False, limit=5)["outcome"]
     assert cut == {"kind": "cut", "told": "not finished: stopped after 5 tokens, the limit", "goes_on": True}

@@ -24,7 +24,7 @@ from workbench.languages.examples import EXAMPLES
 from workbench.languages.source import SAID
 from workbench.languages.tools import tools_in
 from workbench.panels.base import Desk, Message, Panel
-from workbench.panels.triggers import step_modes
+from workbench.panels.triggers import FREE_TEXT, step_modes
 from workbench.provenance import SourcePlace
 from workbench.screen.gallery import GALLERY, Entry
 from workbench.screen.kept import keeps
@@ -402,15 +402,21 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
 
     def _outcome(self) -> Outcome | None:
         """How the run ended that wrote the text; None where it still writes, or somebody else wrote the text."""
-        trace = self.session.trace
-        if trace is None or self.session.model.current is not None or not self._writes_all():
+        session, trace = self.session, self.session.trace
+        if trace is None or session.model.current is not None or not self._writes_all():
             return None
-        if trace.generation.constrained and trace.source != self.session.document.text:
+        if trace.generation.constrained and trace.source != session.document.text:
             return None  # whether it is whole is said of the source in use
         ran = self._ran_of(trace.generation)
         if ran is None:  # a cell's run is not the screen's
-            return outcome(trace.generation)
-        return outcome(trace.generation, early=ran.early, trouble=ran.trouble, stepped=ran.stepped)
+            ended = outcome(trace.generation)
+        else:
+            ended = outcome(trace.generation, early=ran.early, trouble=ran.trouble, stepped=ran.stepped)
+        # It may write that it calls nothing, which is not what one had the tools for.
+        tools = session.document.language == "tools"
+        if tools and ended.kind == "complete" and {part.name for part in self._parts_now()} <= {FREE_TEXT, ""}:
+            ended = replace(ended, told=f"{ended.told}, and no tool was called")
+        return ended
 
     def _writes_all(self) -> bool:
         """Whether the last run wrote the text that is shown, and nothing else is in it."""

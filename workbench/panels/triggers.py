@@ -5,7 +5,7 @@ Read on: `kernels_core/inspect/dispatch.py`, `visualizers/triggers.py`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from kernels_core import CompiledGrammar
@@ -16,6 +16,9 @@ from workbench.panels.base import Desk, Panel
 from workbench.provenance import reader_of, tags
 from workbench.provenance.tags import all_tags
 from workbench.session import Change, Session
+
+FREE_TEXT: Final = "free text"
+"""What the mode of text outside of tags is called."""
 
 _SWITCHES: WeakKeyDictionary[CompiledGrammar, bool] = WeakKeyDictionary()
 
@@ -68,7 +71,7 @@ def step_modes(session: Session) -> tuple[StepMode, ...] | BudgetExceededError:
 def _mode_name(segment: Segment) -> str:
     match segment.mode:
         case "free":
-            return "free text"
+            return FREE_TEXT
         case "trigger" | "stop":
             return f"{segment.mode} {segment.label}"
         case "tag":
