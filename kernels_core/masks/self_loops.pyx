@@ -143,7 +143,7 @@ cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil
     reads none of them.  On all of them the same items go on, so they lead to one set, and one step shows which.
     """
     cdef uint64_t[4] own, others        # others: what items without a loop read
-    cdef int32_t i, k, w
+    cdef int32_t i, k = 0, w
     cdef bint stays
     memset(others, 0, sizeof(others))
     for i in range(set.count):
