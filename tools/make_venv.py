@@ -70,7 +70,7 @@ def create(folder: Path) -> Path:
     python = folder / "bin" / "python"
     if not succeeds([str(python), "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]):
         uv = shutil.which("uv")
-        made_by = [uv, "venv", "--python", sys.executable] if uv else [sys.executable, "-m", "venv"]
+        made_by = [uv, "venv", "--seed", "--python", sys.executable] if uv else [sys.executable, "-m", "venv"]
         run([*made_by, "--clear", str(folder)])
     return python
 
