@@ -45,7 +45,8 @@ export default async function stage({ model, host, root, parts, draw }: any) {
     const pane = host.get("screen__pane") || "place", now = tabbed.find(({ name }) => name === pane) || PLACE;
     view.dataset.pane = now.name;
     view.classList.toggle("ms-alone", now.wide);
-    view.classList.toggle("ms-deep", now.tab === "hood");
+    const deep = view.classList.toggle("ms-deep", now.tab === "hood"), row = view.querySelector(deep ? ".ms-ran" : ".ms-set")!;
+    if (at("run").parentElement !== row) row.prepend(...["run", "step", "stop-run"].map(at)); // a model can be run beside every panel
     rows.hood!.hidden = !host.get("screen__hood");
     hood.setAttribute("aria-expanded", String(!rows.hood!.hidden));
     for (const { name } of tabbed) at(`pane-${name}`).setAttribute("aria-selected", String(name === now.name));

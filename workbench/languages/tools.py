@@ -23,6 +23,7 @@ from typing import Final, cast
 
 from kernels_core.errors import GrammarError
 from kernels_core.grammar.json_schema import TAG_OPTIONS
+from kernels_core.grammar.json_schema.closing import can_close
 from kernels_core.grammar.json_schema.values import kind_of
 from kernels_core.grammar.templates import get_model_structural_tag, normalize_tool_choice
 from workbench.json_values import Json, JsonObject
@@ -310,7 +311,7 @@ def _arguments_alone(tools: Sequence[object], request: Mapping[str, object]) -> 
     if mode == "auto" or len(allowed) != 1:
         raise ToolsError("arguments stand alone where one tool must be called, and no other may be", "#/tool_choice")
     options = {key: request[key] for key in TAG_OPTIONS if request.get(key) is not None}
-    if allowed[0].strict:
+    if allowed[0].strict and can_close(allowed[0].schema):
         options["strict_mode"] = True
     content = {"type": "json_schema", "json_schema": allowed[0].schema, **options}
     return {"type": "structural_tag", "format": {"type": "tag", "begin": "", "content": content, "end": ""}}

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from kernels_core import CancelToken, CompiledGrammar, GrammarCompiler
 from kernels_core.compiler import told_elsewhere
 from kernels_core.errors import BudgetExceededError, GrammarError, MaskscopeError, UnsupportedSchemaError
+from kernels_core.grammar.json_schema.closing import can_close
 from kernels_core.grammar.templates import model_templates, normalize_tool_choice
 from workbench.languages import CAPS, WRITTEN, Source
 from workbench.languages.mistakes import Mistake, mistake_in
@@ -96,7 +97,7 @@ class Maker:
         if self.limits.caps:
             self._written["caps"] = CAPS
         self._of_form: SchemaArguments = {**self._written}
-        if self._form.strict:
+        if self._form.strict and can_close(self._form.schema):
             self._of_form["strict_mode"] = True
         choice = self.request.tool_choice
         self.must_call = choice == "required" or (
@@ -274,8 +275,8 @@ class Maker:
 
         compile_it = compile_it or from_source
         doubted = misspelt(source)
-        # What is strict may have a format that nobody checks: by the standard that is a note.
-        places = [self.body.moved(pointer, source, one) for one in doubted if not str(one.pointer).endswith("/format")]
+        # Only what is nearly a keyword is refused: the rest is a note by the standard.
+        places = [self.body.moved(pointer, source, one) for one in doubted if one.cure.startswith("did you mean `")]
         if strictly := [place for place in places if self._is_strict([place])]:
             raise self.body.refused(pointer, strictly, code)
         try:

@@ -6,7 +6,7 @@ In reading order, one way: `schema_options`; `values`, `keywords` (the table of 
 `value_writer`, `caps`, `layout`, `spelling`, `raw_spelling`, `number_text`, `numerals`, `objects`, `arrays`, `emit`
 (text);
 `deferrable_schemas`, `quick_writer`, `quick_reader`, `lazy_document` (what is deferred); `compile`,
-`conflicts`, `explain`, `problems` (the front door).
+`conflicts`, `explain`, `misspelt`, `closing`, `problems` (the front door).
 """
 
 from .caps import caps_of

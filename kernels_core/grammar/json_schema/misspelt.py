@@ -30,6 +30,8 @@ _TOLD: Final = tuple(name for name in KEYWORDS if name not in NOTES)
 # Of other languages of schemas.
 _FOREIGN: Final = {"min": "minimum", "max": "maximum", "bsonType": "type", "optionalProperties": "properties"}
 _SIZES: Final = {"string": "Length", "array": "Items", "object": "Properties"}
+# Beside another keyword a schema under a strange name may be a note, or what something refers to.
+_BESIDE_STRAYS: Final = NOTES | {"type", "required", "additionalProperties"}
 # How a string is shown or encoded, and not which one it is.
 _SILENT: Final = frozenset(("password", "byte", "binary"))
 _MEANT: Final = {"url": "uri", "guid": "uuid", "ip": "ipv4", "ip-address": "ipv4", "idn-hostname": ""}
@@ -86,7 +88,6 @@ def _doubts_in(base: str, document: Any) -> Iterator[Doubt]:
     named = document.get("$schema") if isinstance(document, Mapping) else None
     plain = _plain(named if isinstance(named, str) else "")
     found = list(schemas_of([(base, document)]))
-    called = {f"{base}{ref[1:]}" for _, schema in found if isinstance(ref := schema.get("$ref"), str)}
     for holder in ("$defs", "definitions"):
         inside = document.get(holder) if isinstance(document, Mapping) and document.keys() <= NOTES else None
         if isinstance(inside, Mapping) and inside:
@@ -94,8 +95,8 @@ def _doubts_in(base: str, document: Any) -> Iterator[Doubt]:
             yield Doubt(base, holder, "beside definitions nothing is said, so that every JSON value is allowed", cure)
     for pointer, schema in found:
         odd = [name for name in schema if name not in plain]
-        strays = [name for name in odd if is_stray(name, schema[name]) and child(pointer, name) not in called]
-        if strays:
+        strays = [name for name in odd if is_stray(name, schema[name])]
+        if strays and schema.keys() & KEYWORDS.keys() <= _BESIDE_STRAYS:
             names = ", ".join(f"`{name}`" for name in strays[:3]) + " ..." * (len(strays) > 3)
             reason = f"no keyword is called {names}, and a schema under such a name forbids nothing"
             yield Doubt(pointer, strays[0], reason, "if this is a member, write it in `properties`")
@@ -112,22 +113,31 @@ def _doubts_in(base: str, document: Any) -> Iterator[Doubt]:
 def _said(name: str, inner: Any, schema: Mapping[str, Any]) -> tuple[str, str] | None:
     """What is doubtful about a word that is no plain keyword, and its cure."""
     if name == "format":
-        kinds = schema.get("type", "string")
-        is_string = isinstance(inner, str) and isinstance(kinds, str | list) and "string" in kinds
+        is_string = isinstance(inner, str) and "string" in _types(schema)
         if not is_string or inner in FORMATS or inner in _SILENT or schema.keys() & {"enum", "const", "pattern"}:
             return None
         meant = _format_meant_by(inner)
-        return f"the format {shown(inner)} is not checked", f'did you mean "{meant}"?' if meant else ""
+        return (f"the format {shown(inner)} is not checked", f'did you mean "{meant}"?') if meant else None
     if name in ("required", "nullable") and inner is not True:
         return None
     if name == "required":
         return "a Boolean requires nothing since draft 4", "list the name in `required` of the object around it"
     if name == "nullable":
+        if not (kinds := _types(schema)) or "null" in kinds:
+            return None
         return "only OpenAPI 3.0 knows `nullable`", 'for null add "null" to `type`'
     if name in KEYWORDS:
         return f"the draft of this schema does not know `{name}`: it forbids nothing", "name another one in `$schema`"
-    meant = name + _SIZES.get(str(schema.get("type")), "imum") if name in ("min", "max") else meant_by(name)
-    return (f"`{name}` is no keyword: it forbids nothing", f"did you mean `{meant}`?") if meant else None
+    sizes = [_SIZES[kind] for kind in _types(schema) if kind in _SIZES]
+    meant = name + "".join(sizes[:1] or ["imum"]) if name in ("min", "max") else meant_by(name)
+    if not meant or meant in schema:
+        return None
+    return f"`{name}` is no keyword: it forbids nothing", f"did you mean `{meant}`?"
+
+
+def _types(schema: Mapping[str, Any]) -> list[Any]:
+    kinds = schema.get("type")
+    return [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else []
 
 
 def is_stray(name: str, inner: Any) -> bool:

@@ -21,6 +21,7 @@ from ..regular.memo import memo
 
 # Looking for a value that several "no multiple of" conditions leave over.
 _TRIES = 2_000
+_MOST_HASHED = 32  # pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +211,9 @@ class Numbers:
     pointed: Pieces
 
     def __hash__(self) -> int:
-        """Of the first and the last ones, since there may be thousands."""
-        return hash((len(self.whole), self.whole[:2], self.whole[-2:], self.pointed[:2], self.pointed[-2:]))
+        """Of a few, spread over all, since there may be thousands."""
+        spread = (pieces[:: len(pieces) // _MOST_HASHED + 1] for pieces in (self.whole, self.pointed))
+        return hash((len(self.whole), *spread))
 
     def of_few_digits(self) -> Numbers:
         """Those that a text without exponent spells in at most 20 digits in front of the point and 15 behind it.

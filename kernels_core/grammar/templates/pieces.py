@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
+from ..json_schema.closing import can_close
 from .registry import Format
 from .request import Request, Tool
 
@@ -40,11 +41,11 @@ def one_of(elements: Sequence[Format]) -> Format:
 def arguments(request: Request, tool: Tool, style: str = "json", excludes: Sequence[str] = ()) -> Format:
     """A tool's arguments, as JSON or in another style.
 
-    A strict tool's objects are closed, whatever the request's options say.  No string in the arguments holds any of
-    `excludes`, unless the request lets text hold markers.
+    A strict tool's objects are closed, whatever the request's options say, if that does nothing else.  No string in
+    the arguments holds any of `excludes`, unless the request lets text hold markers.
     """
     found: Format = {"type": "json_schema", "json_schema": tool.schema, **request.schema_options}
-    if tool.strict:
+    if tool.strict and can_close(tool.schema):
         found["strict_mode"] = True
     if style != "json":
         found["style"] = style

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import GrammarCompiler, GrammarError, GrammarMatcher, TokenizerInfo
+from kernels_core.grammar.json_schema.closing import can_close
 from kernels_core.grammar.templates import (
     Request,
     get_model_structural_tag,
@@ -496,3 +497,35 @@ def test_unknown_models() -> None:
         get_model_structural_tag("qwen3")
     with pytest.raises(GrammarError, match="reasoning is"):
         get_model_structural_tag("qwen_3", reasoning=True)  # type: ignore[arg-type]
+
+
+CLOSABLE = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "closed"),
+    [
+        ({"properties": {"a": {"anyOf": [{"$ref": "#/$defs/b"}, {"type": "null"}]}}, "$defs": {"b": CLOSABLE}}, True),
+        ({"type": "array", "items": CLOSABLE, "x-note": {"not": {}}}, True),
+        ({**CLOSABLE, "not": CLOSABLE}, False),
+        ({**CLOSABLE, "if": CLOSABLE, "then": {"required": ["a"]}}, False),
+        ({"oneOf": [CLOSABLE, CLOSABLE]}, False),
+        ({"allOf": [CLOSABLE, {"properties": {"b": {}}}]}, False),
+        ({"items": {"contains": CLOSABLE, "maxContains": 1}}, False),
+        ({"$ref": "#/$defs/b", **CLOSABLE, "$defs": {"b": CLOSABLE}}, False),
+        ({"anyOf": [{"required": ["b"]}], **CLOSABLE}, False),
+        ({"properties": {"a": {}}, "required": ["b"]}, False),
+        ({"properties": {"a": {"$ref": "#/own/b"}}, "own": {"b": {"not": CLOSABLE}}}, False),
+        ({"properties": {"a": {"$defs": {"b": {"not": CLOSABLE}}}}}, False),
+        ({"type": "array", "prefixItems": [CLOSABLE]}, False),
+        ({"properties": {"a": {}}, "minProperties": 2}, False),
+        ({"$id": "http://one.example/", **CLOSABLE}, True),
+        ({"properties": {"a": {"$id": "http://two.example/", **CLOSABLE}}}, False),
+        (True, True),
+    ],
+)
+def test_a_strict_tool_is_closed_where_that_takes_members_away_and_nothing_else(schema: Any, closed: bool) -> None:
+    assert can_close(schema) is closed
+    tool = {"type": "function", "function": {"name": "f", "parameters": schema, "strict": True}}
+    made = json.dumps(get_model_structural_tag("qwen_3", tools=[tool], tool_choice="required"))
+    assert ('"strict_mode": true' in made) is closed
