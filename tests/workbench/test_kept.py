@@ -25,7 +25,7 @@ TEXT = '{"city": "Lund", "un'
 @pytest.fixture(autouse=True)
 def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.delenv(store.NOTEBOOK, raising=False)
+    monkeypatch.setenv(store.NOTEBOOK, str(tmp_path / "mine.ipynb"))
     monkeypatch.delenv("MASKSCOPE_KEEP", raising=False)
     return tmp_path / "maskscope" / "explorers"
 
@@ -135,8 +135,10 @@ def test_who_opens_the_gallery_again_is_offered_the_last_thing_with_its_source_a
             assert after.views["screen"].bar["entry"] == ""
             assert after.desk.last_error is None
             after.desk.do("undo")
-            after.desk.do("undo")
             assert after.session.document.text == FIRST.source.text
+            after.desk.do("redo")
+            after.desk.do("move", to="back", by="token")
+            assert after.text == after.state()["typed"] == "a+b++c", "also away from its end"
         before.desk.do("source", text=grammar + "word (", language="ebnf", options={})
         before.renew_pictures()
         with wb.explore() as again:
@@ -144,6 +146,34 @@ def test_who_opens_the_gallery_again_is_offered_the_last_thing_with_its_source_a
             draft = again.session.edits.draft
             assert draft is not None
             assert draft.source.text == grammar + "word ("
+
+
+def test_another_notebook_offers_its_own_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    used().close()
+    for other in (str(tmp_path / "other.ipynb"), None):
+        if other is None:
+            monkeypatch.delenv(store.NOTEBOOK)
+        else:
+            monkeypatch.setenv(store.NOTEBOOK, other)
+        with wb.explore() as elsewhere, wb.explore(SCHEMA) as same:
+            assert offer(elsewhere) == {}
+            assert offer(same)["text"]
+
+
+def test_a_source_that_cannot_be_read_any_more_keeps_the_text_away_from_another() -> None:
+    used().close()
+    (file,) = store._folder().glob("*.json")
+    (kept,) = json.loads(file.read_text())
+    kept["session"]["grammar"]["text"] = "{"
+    file.write_text(json.dumps([kept]))
+    with wb.explore() as after:
+        before = after.text
+        press(after, "restore")
+        assert after.session.edits.draft is not None
+        assert after.session.document == FIRST.source
+        assert after.session.examples == ()
+        after.desk.do("undo")
+        assert after.text == before
 
 
 def test_what_is_older_than_a_day_is_offered_with_its_source_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,8 +198,19 @@ def test_a_source_that_is_edited_takes_its_place_in_the_list(state: Path) -> Non
                 explorer.desk.do("source", text=f'{text} "{more}"', language="ebnf", options={})
                 explorer.renew_pictures()
         assert listed() == ['root ::= "b" "d"', 'root ::= "a" "d"']
-        explorer.refresh()
-        assert explorer.views["screen"].bar["recent"][0] == ["recent-0", 'EBNF: root ::= "b" "d"']
+        (name, title), (older, _) = explorer.views["screen"].bar["recent"]
+        assert title == 'EBNF: root ::= "b" "d"'
+        assert title not in explorer.to_html()
+        explorer.desk.do("source", text='start: "x"', language="lark", options={})
+        explorer.renew_pictures()
+        assert listed() == ['start: "x"', 'root ::= "b" "d"', 'root ::= "a" "d"'], "another source takes nobody's place"
+        for _ in range(2):
+            explorer.desk.do("undo")
+            explorer.renew_pictures()
+        assert len(listed()) == 3
+        explorer.panels["screen"].received({"kind": "open", "name": older})
+        assert explorer.session.document.text == 'root ::= "a" "d"'
+        assert name != older
 
 
 def test_a_recorded_run_is_nobodys_own(state: Path) -> None:

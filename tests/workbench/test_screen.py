@@ -86,7 +86,7 @@ def test_leaves_are_those_of_a_generation() -> None:
     session = wb.Session(compiled, model.tokenizer)
     made = session.run(model, "weather", seed=3).generation
     tokens = tokens_of(made.steps)
-    found = {told.partition("; /")[2].partition(" ")[0]: sure for told, sure in _told_sure(session, tokens)}
+    found = {told.partition("; as a whole /")[2].partition(" ")[0]: sure for told, sure in _told_sure(session, tokens)}
     inner = made.text_bytes[made.text_bytes.index(b"{") : made.text_bytes.index(b"}") + 1]
     assert set(found) == {"a", "b"} == set(json.loads(inner))
     for name, sure in found.items():
@@ -361,11 +361,12 @@ def test_a_pasted_source_replaces_the_entry_and_an_unknown_entry_is_an_error(
         bar: Any = explorer.views["screen"].bar  # type: ignore[attr-defined]
         assert explorer.session.document.language == "json_schema"
         assert (bar["entry"], bar["speaker"]) == ("", "")
-        assert bar["recent"] == [["recent-0", 'JSON Schema: {"type": "boolean"}']]
+        assert [title for _, title in bar["recent"]] == ['JSON Schema: {"type": "boolean"}']
         for number in range(6):
             panel.received({"kind": "paste", "text": f'{{"const": {number}}}'})
         assert [json.loads(source.text)["const"] for source in opened_last()] == [5, 4, 3, 2, 1]
-        panel.received({"kind": "open", "name": "recent-4"})
+        *_, (name, _) = explorer.views["screen"].bar["recent"]  # type: ignore[attr-defined]
+        panel.received({"kind": "open", "name": name})
         assert explorer.session.document.text == '{"const": 1}'
         assert [json.loads(source.text)["const"] for source in opened_last()] == [1, 5, 4, 3, 2]
         panel.received({"kind": "open", "name": "nothing"})
@@ -541,7 +542,7 @@ def test_another_source_begins_with_nothing_and_one_undo_brings_the_former_back(
         assert state_of(explorer) == before
         for kind, more in (
             ("open", {"name": "sql"}),
-            ("open", {"name": "recent-0"}),
+            ("open", {"name": bar["recent"][0][0]}),
             ("paste", {"text": "root ::= (("}),
         ):
             do(panel, kind, **more)

@@ -86,18 +86,23 @@ class KeptPanel(Panel, name="kept", title="Before", tab="", rank=20):
             self._restore(state)
 
     def _restore(self, state: State) -> None:
-        saved = state["session"]
-        if not same_source(saved, self.session.to_json()):
-            source = source_of_json(saved["grammar"])
-            note_opened(source)
-            self._asked = source.key
-            self.desk.do("open", text=source.text, language=source.language, options=dict(source.options))
-        if saved.get("draft") is not None:
-            self.desk.do("source", **{key: saved["draft"][key] for key in ("text", "language", "options")})
-        self.desk.do("prefix", text=state.get("typed", box_text(_text(saved["steps"]))))
-        there = {one.text for one in self.session.examples}
-        fresh = [Example(one["text"], one["must"]) for one in saved.get("examples", ()) if one["text"] not in there]
-        self.session.examples = (*self.session.examples, *fresh)
+        self.session.model.stop()
+        saved, draft = state["session"], state["session"].get("draft")
+        with self.session.edits.as_one():
+            if not same_source(saved, self.session.to_json()):
+                source = source_of_json(saved["grammar"])
+                note_opened(source)
+                self._asked = source.key
+                self.desk.do("open", text=source.text, language=source.language, options=dict(source.options))
+                if self.session.document.key != source.key:
+                    return  # it cannot be read here; the source's editor says why
+            # A draft that is there now could not be brought back.
+            if draft is not None and self.session.edits.draft is None:
+                self.desk.do("source", **{key: draft[key] for key in ("text", "language", "options")})
+            self.desk.do("prefix", text=state.get("typed", box_text(_text(saved["steps"]))))
+            there = {one.text for one in self.session.examples}
+            fresh = [Example(one["text"], one["must"]) for one in saved.get("examples", ()) if one["text"] not in there]
+            self.session.examples = (*self.session.examples, *fresh)
         place = saved["place"]
         read = len(_text(saved["steps"][: place["index"]])) + place["offset"]
         index = sum(step.end <= read for step in self.session.steps)

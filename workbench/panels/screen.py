@@ -30,7 +30,7 @@ from workbench.screen.gallery import GALLERY, Entry
 from workbench.screen.kept import keeps
 from workbench.screen.outcome import Outcome, ended_early, outcome, python_of
 from workbench.screen.parts import Part, parts_of
-from workbench.screen.recent import called, note_opened, opened_last
+from workbench.screen.recent import called, is_edit, note_opened, opened_last
 from workbench.screen.recording import Recording, Token, model_word, recorded, tokens_of
 from workbench.screen.state import here_state, matched, text_state
 from workbench.session import Change
@@ -183,6 +183,11 @@ def _tool_choices(source: Source) -> dict[str, object]:
     }
 
 
+def _name_of(source: Source) -> str:
+    """What the list of sources calls one, whatever comes into the list meanwhile."""
+    return f"recent-{hash((source.language, source.text)) & 0xFFFFFFFF:08x}"
+
+
 class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
     """The screen that an explorer opens with."""
 
@@ -206,7 +211,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         self._parts: tuple[object, tuple[Part, ...]] = (None, ())
         self._recent = opened_last()
         self._edited: Source | None = None  # what stands among those for the source that is edited here
-        self._opened_on = self.session.document.key
+        self._opened_on = self.session.document.text
         actions: dict[str, Callable[[Message], object]] = {
             "open": lambda message: self.open(str(message.get("name"))),
             "paste": lambda message: self._paste(str(message.get("text") or "")),
@@ -368,7 +373,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             look = "" if self._entry is None else self._entry.look
         return {
             "gallery": [[entry.name, entry.title] for entry in GALLERY],
-            "recent": [[f"recent-{number}", called(source)] for number, source in enumerate(self._recent)],
+            "recent": [[_name_of(source), called(source)] for source in self._recent],
             "entry": "" if self._entry is None else self._entry.name,
             "title": shown.name or shown.title,
             "models": self._models,
@@ -434,9 +439,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         trace = self.session.trace
         if trace is not None and trace.died is not None and self._writes_all():
             return trace.generation.text_bytes
-        reading = self.desk.reading
-        refused = b"" if reading is None or reading.ok else reading.text[reading.read :]
-        return b"".join(step.data for step in self.session.steps) + refused
+        return b"".join(step.data for step in self.session.steps) + self.session.edits.refused
 
     def code(self) -> str:
         """The Python that makes the run that is shown; `ValueError` where no run of a model is."""
@@ -460,9 +463,12 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
 
     def open(self, name: str) -> None:
         """Open an entry of the gallery, with its recorded run where there is one, which plays; or, by `recent-` and its
-        number, what a person opened before."""
+        mark, what a person opened before."""
         if name.startswith("recent-"):
-            self._take(self._recent[int(name.removeprefix("recent-"))])
+            found = [one for one in (*self._recent, *opened_last()) if _name_of(one) == name]
+            if not found:
+                raise ValueError("this source has left the list: five are kept")
+            self._take(found[0])
             return
         entry = next((one for one in GALLERY if one.name == name), None)
         if entry is None:
@@ -514,11 +520,15 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
 
     def note_source(self) -> None:
         """Have a source that was edited here among those that a person opened, in place of what it was before."""
-        source = self.session.document
-        given = (self._opened_on, *(entry.source.key for entry in GALLERY))
-        if keeps() and source.key not in given and source.text not in EXAMPLES.values() and source != self._edited:
-            note_opened(source, self._edited)
+        with self.session.inspect.held():
+            source, edited = self.session.document, self._edited
+            known = {one.text for one in (*opened_last(), *(entry.source for entry in GALLERY))}
+            if not keeps() or source.text in known | {self._opened_on, *EXAMPLES.values()}:
+                self._edited = source
+                return
+            note_opened(source, edited if edited is not None and is_edit(edited, source) else None)
             self._recent, self._edited = opened_last(), source
+            self._tell_bar()
 
     def _take(self, source: Source) -> None:
         note_opened(source)

@@ -36,7 +36,7 @@ SavedSession = dict[str, Any]
 class State(TypedDict):
     """A state of `explorer` (any text that tells it from others), kept at `when`, in seconds since 1970.
 
-    typed: the text in the text box, with what the grammar refuses of it.
+    typed: the text in the text box, with what the grammar refuses of it.  notebook: where Jupyter said it was.
     """
 
     explorer: str
@@ -44,6 +44,7 @@ class State(TypedDict):
     arrangement: Mapping[str, object]
     typed: NotRequired[str]
     when: NotRequired[float]
+    notebook: NotRequired[str | None]
 
 
 def keeps() -> bool:
@@ -74,7 +75,7 @@ def keep(state: State) -> None:
     if not keeps():
         return
     others = (one for one in _read(_file(state["session"])) if one["explorer"] != state["explorer"])
-    text = json.dumps([{**state, "when": time.time()}, *others][:STATES])
+    text = json.dumps([{**state, "when": time.time(), "notebook": os.environ.get(NOTEBOOK)}, *others][:STATES])
     if len(text) > MAX_BYTES:
         return
     try:
@@ -100,16 +101,19 @@ def kept(session: SavedSession, explorer: str) -> State | None:
 
 
 def kept_lately(vocabulary: str, explorer: str) -> State | None:
-    """The last state of any source over the vocabulary of that fingerprint, if it is of today."""
-    if not keeps():
+    """The last state of any source that was left today in the notebook of this kernel, over the vocabulary of that
+    fingerprint."""
+    if not keeps() or (notebook := os.environ.get(NOTEBOOK)) is None:
         return None
-    files = sorted(_folder().glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
-    for one in (state for file in files for state in _read(file)):
-        if time.time() - one.get("when", 0.0) > LATELY:
-            return None
-        if one["explorer"] != explorer and one["session"]["tokenizer"]["fingerprint"] == vocabulary:
-            return one
-    return None
+    since = time.time() - LATELY
+    files = [file for file in _folder().glob("*.json") if file.stat().st_mtime > since]
+    found = [
+        one
+        for one in (state for file in files for state in _read(file))
+        if one.get("notebook") == notebook and one.get("when", 0.0) > since and one["explorer"] != explorer
+        and one["session"]["tokenizer"]["fingerprint"] == vocabulary
+    ]  # fmt: skip
+    return max(found, key=lambda one: one.get("when", 0.0), default=None)
 
 
 def _read(file: Path) -> list[State]:

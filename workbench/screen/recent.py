@@ -6,6 +6,7 @@ Read on: `workbench/panels/screen.py` (who offers them).
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +37,19 @@ def called(source: Source) -> str:
     return clip(f"{source.name or source.title}: {' '.join(source.text.split())}", 40)
 
 
+def is_edit(before: Source, after: Source) -> bool:
+    """Whether `after` is `before` with something changed in the middle, rather than another source."""
+    old, new = before.text, after.text
+    same = _alike(old, new) + _alike(old[::-1], new[::-1])
+    return before.language == after.language and 2 * same >= min(len(old), len(new))
+
+
+def _alike(one: str, other: str) -> int:
+    """How many letters both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
 def note_opened(source: Source, instead_of: Source | None = None) -> None:
     """Keep `source` as the last one, for `instead_of` where it was made from that.  Where nothing can be written,
     nothing is kept."""
@@ -44,6 +58,8 @@ def note_opened(source: Source, instead_of: Source | None = None) -> None:
     try:
         text = json.dumps([source_to_json(one) for one in (source, *others)[:KEPT]])
         _file().parent.mkdir(parents=True, exist_ok=True)
-        _file().write_text(text, encoding="utf-8")
+        fresh = _file().with_suffix(f".{os.getpid()}")
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(_file())
     except (OSError, KeptError):  # a home that is read only; options that are no JSON
         return
