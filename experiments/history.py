@@ -5,6 +5,7 @@ A ledger holds one row a trial, the newest; what the runs before it came to is k
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Final
 
@@ -37,7 +38,8 @@ def keep_run(ledger: Path, section: str, result: Result) -> Path:
 
 def history(ledger: Path, section: str) -> pd.DataFrame:
     """One row a claim and run, by the rules of today, the oldest run first; empty where none was kept."""
-    runs = [Record.load(path) for path in sorted(_folder(ledger, section).glob("*.json"))]
+    kept = (_read(path) for path in sorted(_folder(ledger, section).glob("*.json")))
+    runs = [run for run in kept if run is not None]
     verdicts = [(run, one) for run in runs for one in run.verdicts]
     claims = list(dict.fromkeys(one.claim.what for _, one in verdicts))
     verdicts.sort(key=lambda pair: claims.index(pair[1].claim.what))
@@ -47,6 +49,15 @@ def history(ledger: Path, section: str) -> pd.DataFrame:
         for run, one in verdicts
     ]
     return explained(rows, COLUMNS)
+
+
+def _read(path: Path) -> Record | None:
+    """What a file holds; None, with a warning, for one of an older form."""
+    try:
+        return Record.load(path)
+    except (KeyError, TypeError) as error:
+        warnings.warn(f"{path} is left out: an older form, or no record ({error!r})", stacklevel=3)
+        return None
 
 
 def draw_history(found: pd.DataFrame) -> go.Figure:

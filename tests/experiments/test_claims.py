@@ -283,6 +283,10 @@ def test_a_run_ends_with_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert told.exit_code == 0, told.output
     assert "whole grammars known before" in drawn.read_text()
     rows = history(tmp_path / "l.sqlite", "reuse")
+    older = tmp_path / "l_runs" / "reuse" / "2020-01-01.json"
+    older.write_text('{"day": "2020-01-01", "claims": []}')
+    with pytest.warns(UserWarning, match="2020-01-01.json is left out"):
+        assert len(history(tmp_path / "l.sqlite", "reuse")) == len(rows)
     assert rows["verdict"].tolist() == ["undecided"] * 2 * len(reuse.CLAIMS)
     assert rows["day"].str.slice(0, 2).tolist() == ["19", "20"] * len(reuse.CLAIMS)
     absent = CliRunner().invoke(app, ["experiment", "history", "nonesuch", "--ledger", str(tmp_path / "l.sqlite")])

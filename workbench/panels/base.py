@@ -137,7 +137,7 @@ class Panel:
         """`what` as `make` gives it at the session's place, kept for each place of this text while `of` stays the same:
         going back asks the engine nothing again."""
         session = self.session
-        known: Known = self.once(what, (session.document, session.steps, of), Known)
+        known: Known = self.once(what, (session.inspect.compiled, session.document, session.steps, of), Known)
         return known.once(session.place, what, make)
 
     def chosen(self) -> None:
