@@ -210,7 +210,7 @@ def test_a_tool_is_refused_with_its_place(client: Client) -> None:
         ({"type": "function", "function": {"name": "a"}, "parameters": {}}, "/parameters", "there are type, function"),
         ({"name": "a", "input_schemas": {}}, "/input_schemas", "mean input_schema?"),
         ({"name": "a", "input_schema": {}, "parameters": {}}, "/input_schema", "send one of them"),
-        ({"name": "a", "input_schema": 5}, "", "JSON schema"),
+        ({"name": "a", "input_schema": 5}, "/input_schema", "JSON schema"),
     ],
 )
 def test_no_schema_of_a_tool_is_lost(client: Client, tool: Any, pointer: str, said: str) -> None:
