@@ -215,6 +215,8 @@ def test_files_as_other_programs_write_them(tmp_path: Path) -> None:
     assert run("check", str(marked), "-f", str(text)).exit_code == 0
     commented.write_text('{"enum": [1] // one\n}')
     assert "line 1, column 14: JSON has no comments" in run("check", str(commented)).stderr
+    other.write_text('{"enum": [1]}')  # which is YAML, too
+    assert run("check", str(other), "-f", str(text)).exit_code == 0
     other.write_text("enum: [1]\n")
     result = run("check", str(other))
     assert (result.exit_code, "ends in .yaml is not read: a schema is written in JSON" in result.stderr) == (2, True)

@@ -534,6 +534,7 @@ def test_parameters_of_gemini_are_its_own_dialect() -> None:
         "type": "OBJECT",
         "properties": {
             "type": {"type": "STRING", "nullable": True, "max_length": "4"},
+            "c": {"anyOf": [{"type": "BOOLEAN"}], "nullable": True},
             "b": {"type": "ARRAY", "minItems": "1", "items": {"any_of": [{"type": "INTEGER"}, {"type": "NULL"}]}},
         },
         "required": ["b"],
@@ -542,6 +543,7 @@ def test_parameters_of_gemini_are_its_own_dialect() -> None:
         "type": "object",
         "properties": {
             "type": {"type": ["string", "null"], "maxLength": 4},
+            "c": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
             "b": {"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
         },
         "required": ["b"],

@@ -80,9 +80,9 @@ def guess_text(text: str, suffix: str = "") -> Guess:
     named = _SUFFIXES.get(suffix.lower())
     if named is not None:
         return Guess(named, f"the file's name ends in {suffix}")
-    if suffix.lower() in _FOREIGN:
-        raise ValueError(f"a file whose name ends in {suffix} is not read: a schema is written in JSON")
     start = text.lstrip(" \t\r\n\ufeff")
+    if suffix.lower() in _FOREIGN and not _looks_like_json(start):
+        raise ValueError(f"a file whose name ends in {suffix} is not read: a schema is written in JSON")
     if suffix.lower() in _SUFFIXES or _looks_like_json(start):
         return _json_text(text)
     if "::=" in text:

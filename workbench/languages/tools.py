@@ -253,8 +253,11 @@ def _in_json_schema(schema: Json) -> Json:
         else:
             made[key] = value.lower() if key == "type" and isinstance(value, str) and value.isupper() else value
     kind = made.get("type")
-    if made.pop("nullable", False) is True and isinstance(kind, str) and kind != "null":
-        made["type"] = [kind, "null"]
+    if made.pop("nullable", False) is True:
+        if isinstance(kind, str) and kind != "null":
+            made["type"] = [kind, "null"]
+        elif isinstance(options := made.get("anyOf"), list):
+            made["anyOf"] = [*options, {"type": "null"}]
     return made
 
 

@@ -89,24 +89,25 @@ def _told(source: Source, said: GrammarNote | SchemaProblem) -> Mistake:
     return mistake_in(source.text, source.json, pointer, reason)
 
 
-def misspelt(source: Source) -> tuple[Mistake, ...]:
+def misspelt(source: Source, *, sure: bool = False) -> tuple[Mistake, ...]:
     """The keywords in the schemas of `source` that forbid less than their author means, in the order of the text, at
     most 100.
 
-    Nothing for a source that is no JSON or cannot be read.
+    sure: those alone that can be nothing but mistakes.  Nothing for a source that is no JSON or cannot be read.
     """
     if not source.is_json:
         return ()
     try:
-        if source.language == "tools":
-            schemas = list(schemas_in_tools(source.value))
-        else:
-            schemas = (
-                list(schemas_inside(source.value)) if source.language == "structural_tag" else [("#", source.value)]
-            )
+        match source.language:
+            case "tools":
+                schemas = list(schemas_in_tools(source.value))
+            case "structural_tag":
+                schemas = list(schemas_inside(source.value))
+            case _:
+                schemas = [("#", source.value)]
     except (MaskscopeError, ValueError, RecursionError):
         return ()
-    unknown = list(misspelt_in(schemas))
+    unknown = [one for one in misspelt_in(schemas) if one.sure or not sure]
     if not unknown:
         return ()  # most sources: nobody needs the locations
     try:
@@ -114,9 +115,9 @@ def misspelt(source: Source) -> tuple[Mistake, ...]:
     except JsonSyntaxError:
         return ()
     found = (
-        mistake_in(source.text, places, at, reason, cure)
-        for pointer, name, reason, cure in unknown
-        if (at := child(pointer, name)) in places.entries
+        mistake_in(source.text, places, at, one.reason, one.cure)
+        for one in unknown
+        if (at := child(one.pointer, one.keyword)) in places.entries
     )
     return tuple(sorted(islice(found, MAX_MISTAKES), key=lambda one: one.start))
 

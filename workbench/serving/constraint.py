@@ -275,8 +275,8 @@ class Maker:
 
         compile_it = compile_it or from_source
         doubted = misspelt(source)
-        # Only what is nearly a keyword is refused: the rest is a note by the standard.
-        places = [self.body.moved(pointer, source, one) for one in doubted if one.cure.startswith("did you mean `")]
+        # The rest is a note by the standard, and may be meant as one.
+        places = [self.body.moved(pointer, source, one) for one in (misspelt(source, sure=True) if doubted else ())]
         if strictly := [place for place in places if self._is_strict([place])]:
             raise self.body.refused(pointer, strictly, code)
         try:

@@ -66,7 +66,7 @@ class AnyObject(Format):
     schema_: object = Field(None, alias="schema")
 
     def form(self, base: str) -> Form:
-        if self.schema_ is None:
+        if self.schema_ in (None, True, {}):
             return super().form(base)
         return Form("json_schema", base, f"{base}/schema", self.schema_)
 

@@ -46,7 +46,7 @@ def _is_alone(pointer: str, schema: Mapping[str, Any]) -> bool:
         return True
     if words & {"enum", "const"} or not isinstance(required, list) or not isinstance(least, int | float):
         return False
-    return least <= len(members) and all(one in members for one in required)
+    return least <= len(members) and all(isinstance(one, str) and one in members for one in required)
 
 
 def _is_near(reference: object) -> bool:

@@ -1,5 +1,5 @@
-"""What a schema says that forbids less than its author means: a word that is nearly a keyword, a format that nobody
-checks, members without `properties`, definitions that nothing refers to, a keyword of another draft.
+"""What a schema says that forbids less than its author means: a word that is nearly a keyword, or nearly a format that
+is checked, members without `properties`, definitions that nothing refers to, a keyword of another draft.
 
 By the standard all of that is a note, and so the engine takes it.  Words of which nothing is known are somebody's own,
 and are not told.
@@ -40,12 +40,16 @@ _WRAPPERS: Final = ("schema", "json", "example")
 
 
 class Doubt(NamedTuple):
-    """What the keyword of the schema at `pointer` does not do, and what may be meant ("" where nobody knows)."""
+    """What the keyword of the schema at `pointer` does not do, and what may be meant ("" where nobody knows).
+
+    sure: it can be nothing but a mistake, as `additionalProperites` and `required: true` are.
+    """
 
     pointer: str
     keyword: str
     reason: str
     cure: str
+    sure: bool = False
 
 
 @lru_cache(maxsize=4096)
@@ -79,8 +83,8 @@ def misspelt_in(documents: Iterable[tuple[str, Any]]) -> Iterator[Doubt]:
     for base, document in documents:
         told: set[tuple[str, str]] = set()
         for one in _doubts_in(base, document):
-            if one[2:] not in told:
-                told.add(one[2:])
+            if (one.reason, one.cure) not in told:
+                told.add((one.reason, one.cure))
                 yield one
 
 
@@ -110,29 +114,30 @@ def _doubts_in(base: str, document: Any) -> Iterator[Doubt]:
                 yield Doubt(pointer, name, *said)
 
 
-def _said(name: str, inner: Any, schema: Mapping[str, Any]) -> tuple[str, str] | None:
-    """What is doubtful about a word that is no plain keyword, and its cure."""
+def _said(name: str, inner: Any, schema: Mapping[str, Any]) -> tuple[str, str, bool] | None:
+    """What is doubtful about a word that is no plain keyword, its cure, and whether it is sure."""
     if name == "format":
         is_string = isinstance(inner, str) and "string" in _types(schema)
         if not is_string or inner in FORMATS or inner in _SILENT or schema.keys() & {"enum", "const", "pattern"}:
             return None
         meant = _format_meant_by(inner)
-        return (f"the format {shown(inner)} is not checked", f'did you mean "{meant}"?') if meant else None
+        return (f"the format {shown(inner)} is not checked", f'did you mean "{meant}"?', False) if meant else None
     if name in ("required", "nullable") and inner is not True:
         return None
     if name == "required":
-        return "a Boolean requires nothing since draft 4", "list the name in `required` of the object around it"
+        return "a Boolean requires nothing since draft 4", "list the name in `required` of the object around it", True
     if name == "nullable":
         if not (kinds := _types(schema)) or "null" in kinds:
             return None
-        return "only OpenAPI 3.0 knows `nullable`", 'for null add "null" to `type`'
+        return "only OpenAPI 3.0 knows `nullable`", 'for null add "null" to `type`', False
     if name in KEYWORDS:
-        return f"the draft of this schema does not know `{name}`: it forbids nothing", "name another one in `$schema`"
+        reason = f"the draft of this schema does not know `{name}`: it forbids nothing"
+        return reason, "name another one in `$schema`", False
     sizes = [_SIZES[kind] for kind in _types(schema) if kind in _SIZES]
     meant = name + "".join(sizes[:1] or ["imum"]) if name in ("min", "max") else meant_by(name)
     if not meant or meant in schema:
         return None
-    return f"`{name}` is no keyword: it forbids nothing", f"did you mean `{meant}`?"
+    return f"`{name}` is no keyword: it forbids nothing", f"did you mean `{meant}`?", True
 
 
 def _types(schema: Mapping[str, Any]) -> list[Any]:

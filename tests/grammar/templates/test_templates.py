@@ -519,6 +519,7 @@ CLOSABLE = {"type": "object", "properties": {"a": {"type": "integer"}}, "require
         ({"properties": {"a": {"$defs": {"b": {"not": CLOSABLE}}}}}, False),
         ({"type": "array", "prefixItems": [CLOSABLE]}, False),
         ({"properties": {"a": {}}, "minProperties": 2}, False),
+        ({"properties": {"a": {}}, "required": [["a"]]}, False),
         ({"$id": "http://one.example/", **CLOSABLE}, True),
         ({"properties": {"a": {"$id": "http://two.example/", **CLOSABLE}}}, False),
         (True, True),
