@@ -139,17 +139,17 @@ def test_a_nonsense_grammar_is_reported_in_place_and_the_last_good_one_stays(tou
 def test_a_generation_is_followed_and_stopped(tour: Tour) -> None:
     explorer = tour.explorer(1)
     stop = explorer.get_by_test_id("stop-run")
-    expect(stop).to_be_hidden()
+    expect(stop).to_be_disabled()
     states = lit(explorer)
     # Slow enough that the click comes before the end, however loaded the machine is.
     code = "import asyncio; task = asyncio.ensure_future(watched.generate(model, 'buy bread', seed=1, pace=0.6))"
     tour.execute(code)
-    expect(stop).to_be_visible(timeout=LONG)
+    expect(stop).to_be_enabled(timeout=LONG)
     tokens = explorer.locator(".ms-copy .ms-tok")
     expect(tokens.nth(2)).to_be_visible(timeout=LONG)
     tour.page.wait_for_function(f"states => ({LIT})().join() !== states", arg=",".join(states), timeout=LONG)
     stop.click()
-    expect(stop).to_be_hidden(timeout=LONG)
+    expect(stop).to_be_disabled(timeout=LONG)
     taken = tokens.count()
     assert 3 <= taken < 30
     explorer.focus()
@@ -161,7 +161,7 @@ def test_a_generation_in_the_background_is_followed_too(tour: Tour) -> None:
     explorer = tour.explorer(1)
     tour.execute("watched.session.model.run_in_background(model, 'buy bread', seed=2, max_tokens=9)")
     expect(explorer.get_by_test_id("place")).to_contain_text("step 9 of 9", timeout=LONG)
-    expect(explorer.get_by_test_id("stop-run")).to_be_hidden(timeout=LONG)
+    expect(explorer.get_by_test_id("stop-run")).to_be_disabled(timeout=LONG)
 
 
 def test_a_recorded_run_is_stepped_without_the_kernel(tour: Tour) -> None:

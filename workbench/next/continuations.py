@@ -72,9 +72,9 @@ def explore(matcher: GrammarMatcher, text: bytes, *, steps: int = STEPS, seconds
     """What may come after `text`, which `matcher` has read.
 
     The matcher is left as it was; its grammar makes states, so give one of a session's shadow.  `steps` bounds the
-    transitions tried, `seconds` the time.
+    transitions tried, `seconds` the work of this thread: a busy machine finds the same.
     """
-    explorer = _Explorer(steps, time.perf_counter() + seconds)
+    explorer = _Explorer(steps, time.thread_time() + seconds)
     try:
         explorer.run(matcher.fork(), text)
     except (_Enough, BudgetExceededError):
@@ -336,7 +336,7 @@ class _Explorer:
 
     def _spend(self, steps: int) -> None:
         self.left -= steps
-        if self.left < 0 or time.perf_counter() > self.deadline:
+        if self.left < 0 or time.thread_time() > self.deadline:
             raise _Enough
 
     def _through_blanks(self, start: GrammarMatcher, live: bytearray) -> Iterator[tuple[bytes, GrammarMatcher]]:

@@ -149,10 +149,10 @@ def with_reasons(context: Context, found: Refusals, *, groups: int = 12, seconds
     A group's fatal bytes may be forbidden for several reasons; one byte that could begin a value is asked about.
     """
     reasons = list(found.reasons)
-    until = time.monotonic() + seconds
+    until = time.thread_time() + seconds
     with context.held():
         for number, group in enumerate(found.groups[:groups]):
-            left = until - time.monotonic()
+            left = until - time.thread_time()
             if left <= 0:
                 break
             typical = next((value for value in _TYPICAL if value in group.fatal), group.fatal[0])
@@ -160,7 +160,7 @@ def with_reasons(context: Context, found: Refusals, *, groups: int = 12, seconds
             digit = next((value for value in group.fatal if value in _DIGITS and value != typical), None)
             if digit is not None and not any(place.keyword for place in reasons[number]):
                 # Of a number that is too large another digit is forbidden by a keyword, a letter by none.
-                more = forbidding(context, group.read + bytes((digit,)), budget_ms=1000 * (until - time.monotonic()))
+                more = forbidding(context, group.read + bytes((digit,)), budget_ms=1000 * (until - time.thread_time()))
                 keywords = tuple(place for place in more if place.keyword)
                 reasons[number] = (*keywords, *(place for place in reasons[number] if place not in keywords))
     return replace(found, reasons=tuple(reasons), reasoned=True)

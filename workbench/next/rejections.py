@@ -101,10 +101,10 @@ def rejections(
 ) -> Rejections:
     """Lead all tokens of `lexicon` through a fork of `matcher`; it must not be the engine's own (it makes states).
 
-    `seconds` and `states` bound the work; what is then not known is counted in `unsettled`.
+    `seconds` (of this thread's work) and `states` bound it; what is then not known is counted in `unsettled`.
     """
     _ = lexicon.levels  # made once for a vocabulary: not of this walk's time
-    return _Walk(matcher.fork(), lexicon, time.perf_counter() + seconds, states).run()
+    return _Walk(matcher.fork(), lexicon, time.thread_time() + seconds, states).run()
 
 
 class _Walk:
@@ -152,7 +152,7 @@ class _Walk:
         """Ask the parser for transitions not met before; False when the budget is gone."""
         for key in wanted.tolist():
             number, byte = divmod(key, 256)
-            if time.perf_counter() > self.deadline or len(self.found.matchers) >= self.most:
+            if time.thread_time() > self.deadline or len(self.found.matchers) >= self.most:
                 return False
             after = self.found.matchers[number].fork()
             try:

@@ -120,7 +120,7 @@ def forbidding(
     """The places in the source that are the reason why `text` cannot be read here, best reason first.
 
     Each is found by trying: without it the byte at which the text dies could come.  Empty where the text can be read,
-    where no single keyword is to blame, or where `budget_ms` was spent before one was found.
+    where no single keyword is to blame, or where `budget_ms` of this thread's work were spent before one was found.
     afresh: `text` is a text from the beginning, rather than one behind the session's.
     """
     from workbench.provenance.reasons import Search
