@@ -34,8 +34,8 @@ Made by `python -m workbench experiment pages` of what is recorded in `experimen
   Calling and Agents*. The *number* is judged; *ours* and *theirs* (a peer that was run, or what was published) are
   figures of one setting beside it, each over all that this engine took, so their ratio can differ in the third digit.
 - **Numbers** say what they are: *of theirs* (ours / theirs, below 1 ours takes less), *times* (the quotient stands
-  beside them), %, points (of 100 answers). In brackets: the 95 % interval, over the *n* units of one run on one machine.
-  Another day or machine can fall outside of it, and samples differ from row to row: compare figures within a row.
+  beside them), %, points (of 100 answers). In brackets: the 95 % interval, over the *n* units of one run; another
+  day or machine can fall outside of it, and samples differ from row to row: compare figures within a row.
 - **Verdicts** are about bounds that we set ourselves (`bounds.toml`): 🟢 held, 🔴 missed, ⚪ undecided, by the whole
   interval, at the level that Holm's correction asks over the claims of a section, on {FEWEST} units or more. A missed
   bound does not mean that a peer takes less.
