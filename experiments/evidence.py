@@ -33,15 +33,17 @@ Made by `python -m workbench experiment pages` of what is recorded in `experimen
   (2026), of *XGrammar* (2024), and of the post *XGrammar-2: Fast and Customizable Structured Generation for Tool
   Calling and Agents*. The *number* is judged; *ours* and *theirs* (a peer that was run, or what was published) are
   figures of one setting beside it, each over all that this engine took, so their ratio can differ in the third digit.
-- **Numbers** say what they are: *of theirs* (ours / theirs, below 1 ours takes less), *times* (without / with what the
-  question names), %, points (of 100 answers). In brackets: the 95 % interval, over the *n* units of this run.
+- **Numbers** say what they are: *of theirs* (ours / theirs, below 1 ours takes less), *times* (the quotient stands
+  beside them), %, points (of 100 answers). In brackets: the 95 % interval, over the *n* units of one run on one machine.
+  Another day or machine can fall outside of it, and samples differ from row to row: compare figures within a row.
 - **Verdicts** are about bounds that we set ourselves (`bounds.toml`): 🟢 held, 🔴 missed, ⚪ undecided, by the whole
   interval, at the level that Holm's correction asks over the claims of a section, on {FEWEST} units or more. A missed
   bound does not mean that a peer takes less.
 - **Peers**: llguidance 1.9.1 by its defaults; XGrammar 0.2.8 with strict_mode=False (not its default), any white space,
   one thread and its cache, so that both peers take the texts that we take. The rows marked *headline* that stand over
   the whole folder ask llguidance alone. What other engines did is in [masks](results/masks.md).
-- **Cold**: the grammar is new to the engine, whose cross-grammar cache is warm from the grammars before it.
+- **Cold**: the grammar is new to the engine, whose cross-grammar cache is warm from the grammars before it, as in a
+  server; one row asks a new compiler each time. **Known** masks were made before; a **free** token has no grammar.
 """
 
 
@@ -135,9 +137,12 @@ def _unit(what: str) -> str:
         return " points"
     if what.endswith("%"):
         return " %"
-    if " / " not in what:
+    quotient = re.search(r"(\w+) / (\w+)", what)
+    if quotient is None:
         return ""
-    return " of theirs" if re.search(r"\bours\b[^/]* / ", what) and not what.endswith("/ free") else " times"
+    if re.search(r"\bours\b[^/]* / ", what) and not what.endswith("/ free"):
+        return " of theirs"
+    return f" times ({quotient[0]})"
 
 
 def _runs(records: Mapping[str, Record]) -> ShownTable:

@@ -47,6 +47,7 @@ def grid(
     vocabulary: str = "",
     max_tokens: int | None = None,
     turn: int = 1,
+    forget: bool = False,
 ) -> list[Params]:
     """Quick: 15 schemas, 200 tokens of each instance.  Full: everything in the data folder.
 
@@ -55,18 +56,22 @@ def grid(
     turn: how many schemas an engine takes before the next engine takes the same ones.  With 1 every schema finds an
     engine driven out of the machine's caches and page tables by the others (a compile of theirs may take seconds); with
     more, most find it as a process does that has one engine.
+    forget: before each schema an engine forgets what earlier ones taught it: a compiler reads one schema in its life.
     """
     names, usual = datasets.defaults(preset)
     count, tokens = EXTENT[preset]
     shared = {"vocabulary": vocabulary or usual, "max_tokens": max_tokens or tokens}
-    shared |= {"turn": turn} if turn > 1 else {}
+    shared |= ({"turn": turn} if turn > 1 else {}) | ({"forget": True} if forget else {})
     cases = [asdict(case) for case in datasets.find_cases(list(paths) or names, limit or count)]
     return in_turns("engine", named_once(engines), cases, shared, turn)
 
 
 def trial(params: Params) -> dict[str, object]:
     """One schema in one engine (`measurement.measure_case`)."""
-    return measure_case(open_engine(params["engine"], params["vocabulary"]), params)
+    engine = open_engine(params["engine"], params["vocabulary"])
+    if params.get("forget"):
+        engine.forget()
+    return measure_case(engine, params)
 
 
 def _times(trials: pd.DataFrame) -> dict[str, pd.DataFrame]:
