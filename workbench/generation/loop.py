@@ -280,10 +280,10 @@ def generate(
         A text (a user's turn where the model has a chat template, see `chat`), chat messages, or token ids.  The model
         is told nothing else: a schema that it should know belongs in here.
     grammar
-        EBNF text, a `Grammar`, a `CompiledGrammar` for the model's vocabulary, or a `GrammarMatcher` whose present
-        state is continued (it is forked: the caller's stays where it is).  Or a dict, a list or a pydantic model that
-        is a schema, a structural tag or tools; members of a schema's objects then come in declared order, see `order`
-        of `Grammar.from_json_schema`.
+        What `workbench.languages.Source.of` takes (a text, a path, a schema, a pydantic model, a structural tag,
+        tools), a `CompiledGrammar` for the model's vocabulary, or a `GrammarMatcher` whose present state is continued
+        (it is forked: the caller's stays where it is).  Members of a schema's objects come in declared order, see
+        `order` of `Grammar.from_json_schema`.
     max_tokens
         Budget of tokens; running out gives the finish reason "length", unless nothing could follow anyway.  A text that
         is cut before it is whole under its grammar warns (`IncompleteTextWarning`); see `complete`.
