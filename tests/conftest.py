@@ -108,7 +108,13 @@ def browser(chromium: str) -> Iterator[Browser]:
     expect.set_options(timeout=60_000)  # a busy machine takes its time; what fails for good takes longer to say so
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"]
+            executable_path=chromium,
+            args=[
+                "--no-sandbox",
+                "--disable-dev-shm-usage",
+                # Parts of its own window, which nobody sees, are pages that take more processor time than a test's.
+                "--disable-features=WebUIReloadButton,WebUIOmniboxPopup,WebUIOmniboxAimPopup",
+            ],
         )
         yield launched
         launched.close()
