@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from time import monotonic
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -20,7 +19,6 @@ from tests.visualizers.bridge import until
 pytestmark = pytest.mark.browser
 
 SIZE = {"width": 1280, "height": 800}
-ALIVE_SECONDS = 10
 SOURCE = """import os, tempfile
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()  # what is opened here is nobody's
 import workbench as wb
@@ -69,12 +67,9 @@ def place(page: Page) -> int:
 
 
 def test_it_is_alive_when_it_opens_and_nothing_is_typed(page: Page) -> None:
-    begun = monotonic()
     run_all(page)
     page.locator(".ms-copy .ms-tok").first.wait_for()
     page.wait_for_function(f"() => ({PLACE})() > 2")
-    # A machine that does other work meanwhile is slower than a person's.
-    assert monotonic() - begun < 3 * ALIVE_SECONDS
     legend = page.get_by_test_id("legend")
     for word in ("agreed", "pushed", "overruled", "forced"):
         expect(legend).to_contain_text(word)

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from experiments.sweep import SweepError, run_sweep
 from experiments.trial import Params
 from tests.experiments import trials
 
-distributed = pytest.importorskip("distributed", reason="needs Dask: pip install '.[distributed]'")
+if find_spec("distributed") is None:
+    pytest.skip("needs Dask: pip install '.[distributed]'", allow_module_level=True)
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
@@ -29,7 +31,9 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.enviro
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Two workers here, as different processes."""
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as made:
+    from distributed import LocalCluster  # which takes seconds, in the worker that runs these tests alone
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as made:
         yield made
 
 

@@ -18,8 +18,16 @@ from experiments.record import Record, ShownTable, load_records
 from experiments.registry import CATALOGUE
 from experiments.study import PARTS
 
-RECORDS = load_records()
-PAGES = pages(RECORDS)
+
+@pytest.fixture(scope="module")
+def records() -> dict[str, Record]:
+    return load_records()
+
+
+@pytest.fixture(scope="module")
+def written(records: dict[str, Record]) -> dict[str, str]:
+    """The pages that the records make, by their names."""
+    return pages(records)
 
 
 def made(section: str = "masks", size: float = 0.05, units: int = 12, **more: object) -> Record:
@@ -34,19 +42,15 @@ def made(section: str = "masks", size: float = 0.05, units: int = 12, **more: ob
 # -- what is committed ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_what_the_records_make(name: str) -> None:
+def test_pages_are_what_the_records_make(written: dict[str, str]) -> None:
     """Run `python -m workbench experiment pages` where this fails."""
-    assert (DOCS / name).read_text() == PAGES[name]
-
-
-def test_no_page_is_left_over() -> None:
-    assert {f"results/{path.name}" for path in (DOCS / "results").glob("*.md")} == {*PAGES} - {"evidence.md"}
+    assert {f"results/{path.name}" for path in (DOCS / "results").glob("*.md")} == {*written} - {"evidence.md"}
+    assert [name for name, text in written.items() if (DOCS / name).read_text() != text] == []
 
 
 @pytest.mark.parametrize("page", quoting(), ids=lambda path: str(path.relative_to(DOCS.parent)))
-def test_figures_in_a_page_are_those_that_are_recorded(page: Path) -> None:
-    assert renewed(page.read_text(), RECORDS) == page.read_text()
+def test_figures_in_a_page_are_those_that_are_recorded(page: Path, records: dict[str, Record]) -> None:
+    assert renewed(page.read_text(), records) == page.read_text()
 
 
 def test_decisions_with_a_worth_quote_the_results() -> None:
@@ -55,8 +59,8 @@ def test_decisions_with_a_worth_quote_the_results() -> None:
     assert {"0002", "0003", "0004", "0005", "0007", "0009", "0012", "READ"} <= quotes
 
 
-def test_the_evidence_is_one_page() -> None:
-    lines = PAGES["evidence.md"].splitlines()
+def test_the_evidence_is_one_page(written: dict[str, str]) -> None:
+    lines = written["evidence.md"].splitlines()
     assert len(lines) <= 120
     heads = [line for line in lines if line.startswith("## ")]
     assert heads == [
@@ -68,20 +72,20 @@ def test_the_evidence_is_one_page() -> None:
     assert "headline" in next(
         line for line in lines if line.startswith("| ") and "---" not in line and "of |" not in line
     )
-    assert LACKING not in PAGES["evidence.md"]
+    assert LACKING not in written["evidence.md"]
     of = " ".join(row.of for row in ROWS)
     assert all(f"table {number}" in of for number in range(1, 7))
     assert all(f"figure {number}" in of for number in (*range(6, 12), 1, 2))
 
 
-def test_every_row_says_whether_it_is_the_same_question() -> None:
+def test_every_row_says_whether_it_is_the_same_question(records: dict[str, Record]) -> None:
     assert all(len(row.differs) > 10 or not row.differs for row in ROWS)
-    unknown = {row.section for row in ROWS} - {*RECORDS} - {*CATALOGUE} - {part.section for part in PARTS}
+    unknown = {row.section for row in ROWS} - {*records} - {*CATALOGUE} - {part.section for part in PARTS}
     assert not unknown
 
 
-def test_nothing_is_held_on_few_units() -> None:
-    for record in RECORDS.values():
+def test_nothing_is_held_on_few_units(records: dict[str, Record]) -> None:
+    for record in records.values():
         for one in record.verdicts:
             counterexample = one.claim.always and one.word == "refuted"
             assert one.word == "undecided" or one.units >= FEWEST or counterexample, (record.section, one.claim.text)

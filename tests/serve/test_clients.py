@@ -20,7 +20,6 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from workbench.generation import LanguageModel
 from workbench.serving import Limits, Service, make_app
 
-openai = pytest.importorskip("openai")
 uvicorn = pytest.importorskip("uvicorn")
 
 ROLES = (
@@ -70,11 +69,17 @@ def address(demo: LanguageModel) -> Iterator[str]:
         thread.join()
 
 
+@pytest.fixture(scope="module")
+def openai() -> Any:
+    """Imported by the worker that runs these tests alone: it takes seconds."""
+    return pytest.importorskip("openai")
+
+
 # -- OpenAI's own ----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def client(address: str) -> Iterator[Any]:
+def client(openai: Any, address: str) -> Iterator[Any]:
     with openai.OpenAI(base_url=address, api_key="none", max_retries=0) as found:
         yield found
 
@@ -112,7 +117,7 @@ def test_openai_parses(client: Any) -> None:
     ids=["auto", "none", "required", "named"],
 )
 @pytest.mark.parametrize("parallel", [True, False])
-def test_openai_calls_tools(client: Any, choice: Any, parallel: bool) -> None:
+def test_openai_calls_tools(openai: Any, client: Any, choice: Any, parallel: bool) -> None:
     tools = [openai.pydantic_function_tool(one) for one in (GetWeather, SetTimer)]
     asked = {"model": "demo", "messages": ASKED, "tools": tools, "tool_choice": choice, **ONCE}
     whole = client.chat.completions.parse(parallel_tool_calls=parallel, **asked).choices[0]
@@ -131,7 +136,7 @@ def test_openai_calls_tools(client: Any, choice: Any, parallel: bool) -> None:
     assert [call.function.arguments for call in streamed] == [call.function.arguments for call in calls]
 
 
-def test_openai_goes_on_after_a_call(client: Any) -> None:
+def test_openai_goes_on_after_a_call(openai: Any, client: Any) -> None:
     tools = [openai.pydantic_function_tool(GetWeather)]
     first = client.chat.completions.create(
         model="demo", messages=ASKED, tools=tools, tool_choice="required", parallel_tool_calls=False, **ONCE
@@ -171,7 +176,7 @@ def test_openai_responds(client: Any) -> None:
     assert "response.output_text.delta" in kinds
 
 
-def test_openai_responds_with_tools(client: Any) -> None:
+def test_openai_responds_with_tools(openai: Any, client: Any) -> None:
     tools = [openai.pydantic_function_tool(one)["function"] for one in (GetWeather, SetTimer)]
     tools = [{"type": "function", **one} for one in tools]
     asked = {"model": "demo", "tools": tools, "extra_body": {"seed": 5}, "max_output_tokens": 200}
@@ -191,7 +196,7 @@ def test_openai_responds_with_tools(client: Any) -> None:
     assert call.arguments == written
 
 
-def test_openai_is_told_what_is_wrong(client: Any) -> None:
+def test_openai_is_told_what_is_wrong(openai: Any, client: Any) -> None:
     wrong = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "strin"}}}
     with pytest.raises(openai.BadRequestError, match="strin") as caught:
         client.chat.completions.create(model="demo", messages=ASKED, response_format=wrong)
@@ -203,7 +208,7 @@ def test_openai_is_told_what_is_wrong(client: Any) -> None:
         client.completions.create(model="other", prompt="a")
 
 
-def test_answers_have_the_published_shapes(address: str) -> None:
+def test_answers_have_the_published_shapes(openai: Any, address: str) -> None:
     """Each answer and each event is what OpenAI's package says: every field that must be there, of its type."""
     import httpx
     from openai import types
@@ -373,7 +378,7 @@ def test_pydantic_ai_calls_tools(address: str, responses: bool) -> None:
 
 
 @pytest.mark.parametrize("mode", ["TOOLS", "JSON_SCHEMA", "TOOLS_STRICT"])
-def test_instructor_gives_structures(address: str, mode: str) -> None:
+def test_instructor_gives_structures(openai: Any, address: str, mode: str) -> None:
     instructor = pytest.importorskip("instructor")
     with openai.OpenAI(base_url=address, api_key="none", max_retries=0) as inner:
         found = instructor.from_openai(inner, mode=getattr(instructor.Mode, mode))

@@ -198,13 +198,13 @@ class TestBrowser:
         expect(page.get_by_test_id("counter-mask_hits")).to_have_text("7")
         expect(page.get_by_test_id("delta-mask_hits")).to_have_text("+2")
 
-    @pytest.mark.parametrize("width", [1280, 480])
-    def test_nothing_is_wider_than_the_page(self, shot: CacheShot, bridged: Callable[..., Bridge], width: int) -> None:
+    def test_nothing_is_wider_than_the_page(self, shot: CacheShot, bridged: Callable[..., Bridge]) -> None:
         page = bridged(CacheView(shot)).page
-        page.set_viewport_size({"width": width, "height": 700})
-        page.wait_for_function("() => document.documentElement.scrollWidth <= innerWidth")
-        columns = "node => getComputedStyle(node).gridTemplateColumns.split(' ').length"
-        assert page.get_by_test_id("cache-page").evaluate(columns) == (2 if width > 640 else 1)
+        for width, columns in ((1280, 2), (480, 1)):
+            page.set_viewport_size({"width": width, "height": 700})
+            page.wait_for_function("() => document.documentElement.scrollWidth <= innerWidth")
+            count = "node => getComputedStyle(node).gridTemplateColumns.split(' ').length"
+            assert page.get_by_test_id("cache-page").evaluate(count) == columns
 
     def test_a_page_without_python_follows_the_steps(self, shot: CacheShot, page: Page, tmp_path: Path) -> None:
         view = CacheView()

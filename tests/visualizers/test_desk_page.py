@@ -147,15 +147,16 @@ CUT = """() => [...document.querySelectorAll(".ms-tokens .ms-tabs button")].filt
 }).map((one) => one.textContent)"""
 
 
-@pytest.mark.parametrize("width", [1440, 900, 440])
-def test_no_kind_of_token_is_cut_off(opened: Opened, width: int) -> None:
-    opened.page.set_viewport_size({"width": width, "height": 900})
+def test_no_kind_of_token_is_cut_off(opened: Opened) -> None:
     opened.bring("tokens")
     expect(opened.find("count-rejected")).to_have_text("80,789")
-    assert opened.page.evaluate(CUT) == []
-    opened.find("tab-rejected").click()
-    expect(opened.find("token-row").first).to_be_visible()
-    expect(opened.find("tab-rejected")).to_have_attribute("title", re.compile("^80,789: "))
+    for width in (1440, 900, 440):
+        opened.page.set_viewport_size({"width": width, "height": 900})
+        opened.find("tab-all").click()
+        assert opened.page.evaluate(CUT) == []
+        opened.find("tab-rejected").click()
+        expect(opened.find("token-row").first).to_be_visible()
+        expect(opened.find("tab-rejected")).to_have_attribute("title", re.compile("^80,789: "))
 
 
 SCHEMA = {
