@@ -15,6 +15,8 @@ deferred here.
 Read on: `quick_reader.pyx` (what becomes of them), `reading.py` (what keywords mean).
 """
 
+from libcpp.utility cimport pair
+
 from kernels_core.clock cimport breathe
 from kernels_core.grammar.json_schema.keywords.quick cimport (
     ARRAY, BOOLEAN, BOUND, CONSTANTS, FALSE_ALONE, FORMAT, INTEGER, ITEM_COUNT, ITEMS, LENGTH, MEMBERS, NAMES, NEVER,
@@ -40,7 +42,7 @@ cdef long long LARGEST = 1_000_000_000_000
 cdef int SMALL = 100        # places before or behind the point
 cdef int FEW = 100          # characters that states may count
 cdef int MOST_LETTERS = 2_000       # of the names of one object, beside which there are others: states of an automaton
-cdef object UNSET = object()
+UNSET = object()
 cdef str UNSURE = "its value is not of a kind that certainly has instances and can be written"
 cdef QuickTable TABLE = QUICK
 cdef frozenset IDLE = TABLE.idle
@@ -97,7 +99,6 @@ cdef class DeferrableSchemas:
         self.strict = strict
         self.named = named
         self.spelling = spelling
-        self.state = {}
         self.assumed = set()
         self.voids = set()
 
@@ -111,6 +112,8 @@ cdef class DeferrableSchemas:
     cpdef bint holds(self, schema) except -1:
         """Whether `schema`, a part of the document, is deferrable."""
         cdef int _round
+        cdef unordered_map[size_t, int] refused
+        cdef pair[size_t, int] entry
         for _round in range(MAX_ROUNDS):
             self.wrong = False
             self.assumed.clear()
@@ -118,7 +121,11 @@ cdef class DeferrableSchemas:
             if not self.wrong:
                 return found
             # Something was taken for deferrable and is not: what relied on it has to be looked at again.
-            self.state = {key: state for key, state in self.state.items() if state == NOT_DEFERRABLE}
+            refused.clear()
+            for entry in self.state:
+                if entry.second == NOT_DEFERRABLE:
+                    refused.insert(entry)
+            self.state.swap(refused)
         return False
 
     def reason(self, schema):
@@ -155,7 +162,8 @@ cdef class DeferrableSchemas:
         needed: the schema around this one has no instance without an instance of this.  depth: schemas in schemas.
         level: values in values.
         """
-        cdef int state
+        cdef int known
+        cdef size_t key
         breathe(4)
         if schema is True:
             return True
@@ -164,26 +172,25 @@ cdef class DeferrableSchemas:
         if self.scalar(<dict>schema):
             return True
         key = <size_t><void*>schema
-        known = self.state.get(key)
-        through = self.through(<dict>schema) if known is None or known < OPEN else None
+        known = self.state[key]     # 0: nothing is
+        through = self.through(<dict>schema) if known < OPEN else None
         if through is not None:
             # Says what another schema says, and has an instance when that has.
-            if known is not None:
+            if known:
                 return known == DEFERRABLE
             if through is UNSET or depth > DEEPEST:
                 self.state[key] = NOT_DEFERRABLE
                 return False
             answer = self._check(through, needed, depth + 1, level)
             # Each link of a chain is walked once.  What is only assumed, or asked of one place alone, is not kept.
-            verdict = self.state.get(<size_t><void*>through)
-            if verdict is not None and verdict < OPEN:
-                self.state[key] = verdict
+            known = self.state[<size_t><void*>through]
+            if 0 < known < OPEN:
+                self.state[key] = known
             return answer
-        if known is not None:
-            state = known
-            if state < OPEN:
-                return state == DEFERRABLE
-            if needed or state == OPEN + level:
+        if known:
+            if known < OPEN:
+                return known == DEFERRABLE
+            if needed or known == OPEN + level:
                 return False        # has to hold itself, or comes back without having gone into the value
             self.assumed.add(key)
             return True
@@ -227,10 +234,11 @@ cdef class DeferrableSchemas:
             elif quick == BOUND:
                 bounds = True
         if constants:
-            fit = NONE_KNOWN if bounds or lengths else self._fit(schema, types)
+            fit = self._fit(schema, types)
             if fit == NONE_FIT:
                 self.voids.add(<size_t><void*>schema)
-            return fit == SOME_FIT or self._no("enum" if "enum" in schema else "const", UNSURE)
+            bounds = bounds or lengths or "format" in schema or "pattern" in schema
+            return fit == SOME_FIT and not bounds or self._no("enum" if "enum" in schema else "const", UNSURE)
         if bounds and not _has_room(schema, types):
             return self._no("type", "its bounds may leave no number")
         if lengths and not _in_order(schema, "minLength", "maxLength"):
@@ -353,7 +361,6 @@ cdef class DeferrableSchemas:
     cdef bint _alternatives(self, dict schema, str word, value, int depth, int level) except -1:
         """Options, alone or beside the one type that all of them have."""
         cdef bint sure = False
-        cdef list signatures = []
         if type(value) is not list or not value:
             return False
         if self._width(schema, 0) > MOST_OPTIONS and not self._are_objects(<list>value):
@@ -366,15 +373,8 @@ cdef class DeferrableSchemas:
                     return False
             if type(beside) is not str or beside not in TYPES:
                 return False
-        if word == "oneOf" or beside is not None:
-            for one in <list>value:
-                signatures.append(signature(one, self.followed, self.words))
-                if signatures[-1] is None:
-                    return False
-            if beside is not None and any([found.types != {beside} for found in signatures]):
-                return False
-            if word == "oneOf" and not all_disjoint(signatures):
-                return False
+        if not self._go_together(word, <list>value, beside):
+            return False
         for one in <list>value:
             if one is False:
                 return False
@@ -383,6 +383,23 @@ cdef class DeferrableSchemas:
             elif not self._check(one, False, depth + 1, level):
                 return False
         return sure
+
+    cdef bint _go_together(self, str word, list options, beside) except -1:
+        """Whether all options certainly are of the type `beside`, if there is one, and no two of a `oneOf` share a value.
+        """
+        cdef list found
+        if word != "oneOf" and beside is None:
+            return True
+        found = [signature(one, self.followed, self.words) for one in options]
+        if None in found or beside is not None and any([one.types != {beside} for one in found]):
+            return False
+        return word != "oneOf" or all_disjoint(found)
+
+    def waiting(self, str word not None, list options not None):
+        """Those options that may wait while others do not: objects; none where others may share values with them."""
+        if not self._go_together(word, options, None):
+            return []
+        return [one for one in options if self._are_objects([one]) and self.holds(one)]
 
     cdef bint _are_objects(self, list options) except -1:
         """Whether all options are objects, not too many: then nothing has to be seen as one set."""
@@ -456,34 +473,20 @@ cdef class DeferrableSchemas:
 
     cdef object _target(self, reference):
         """The schema that a pointer into the document leads to, or UNSET."""
-        if type(reference) is not str or not reference.startswith("#"):
+        if type(reference) is not str or not is_pointer(reference):
             return UNSET
         if type(self.pointers) is not bool:
             self.pointers = bool(self.pointers())
-        if not self.pointers:
-            return UNSET
-        if "%" in reference or (len(reference) > 1 and reference[1] != "/"):
-            return UNSET
-        at = self.root
-        for part in reference[2:].split("/") if len(reference) > 1 else ():
-            if "~" in part:
-                part = part.replace("~1", "/").replace("~0", "~")
-            if type(at) is dict and part in <dict>at:
-                at = (<dict>at)[part]
-            elif type(at) is list and len(part) < 10 and part.isdecimal() and part.isascii() and int(part) < len(<list>at):
-                at = (<list>at)[int(part)]
-            else:
-                return UNSET
-        return at
+        return pointed(self.root, reference) if self.pointers else UNSET
 
     cdef int _fit(self, dict schema, types) except -1:
-        """Whether some constants are of the types that are asked for; they are all scalars, or nothing is known."""
+        """Whether some constants are of the types that are asked for; they are all scalars, or nothing is known.
+
+        What else is asked of arrays says nothing of scalars.  Members are not looked into here.
+        """
         cdef bint some = False, whole = False
-        if "enum" in schema and "const" in schema or "format" in schema or "pattern" in schema:
+        if "enum" in schema and "const" in schema or "properties" in schema or "required" in schema:
             return NONE_KNOWN
-        for word in ("properties", "required", "additionalProperties", "items", "minItems", "maxItems"):
-            if word in schema:
-                return NONE_KNOWN
         cdef list values = schema["enum"] if "enum" in schema else [schema["const"]]
         for value in values:
             if value is None:
@@ -506,6 +509,26 @@ cdef class DeferrableSchemas:
             elif kind == "integer" and (types == "number" or type(types) is list and "number" in types):
                 some = True
         return SOME_FIT if some else NONE_KNOWN if whole else NONE_FIT
+
+
+cpdef bint is_pointer(str reference) except -1:
+    """Whether a reference is a plain pointer into its document."""
+    return reference.startswith("#") and "%" not in reference and (len(reference) == 1 or reference[1] == "/")
+
+
+cpdef object pointed(root, str pointer):
+    """What a plain pointer leads to in a document, or UNSET."""
+    at = root
+    for part in pointer[2:].split("/") if len(pointer) > 1 else ():
+        if "~" in part:
+            part = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(at, dict) and part in at:
+            at = at[part]
+        elif isinstance(at, list) and len(part) < 10 and part.isdecimal() and part.isascii() and int(part) < len(at):
+            at = at[int(part)]
+        else:
+            return UNSET
+    return at
 
 
 cdef int type_of(str word) except -1:

@@ -15,6 +15,7 @@ from typing import Any
 
 from ...laboratory import has_mechanism
 from ..ir import Node, RuleRef
+from ..nodes import choice
 from .deferrable_schemas import DeferrableSchemas
 from .dialect import DEFAULT, Dialect, dialect_of
 from .emit import Emitter
@@ -53,6 +54,7 @@ class LazyDocument:
         self._write = write
         self._quick = writer.waits and has_mechanism("quick reader")
         self._waits: dict[Term, bool] = {TRUE: writer.waits}
+        self._parted: dict[Term, tuple[dict[str, Any], Term] | None] = {}
         self._dialect = dialect = self._declared()
         self._reader = QuickReader(
             DeferrableSchemas(
@@ -158,11 +160,42 @@ class LazyDocument:
         return found
 
     def value(self, term: Term, level: int) -> Node | None:
-        """The values of a deferrable schema as a node; None for other terms."""
-        if not self.is_deferrable(term):
+        """The values of a deferrable schema as a node, or of alternatives some of which wait; None for other terms."""
+        if self.is_deferrable(term):
+            schema, name = (term.schema, term.name) if isinstance(term, Place) else (True, "any")
+            return self._reader.value(schema, level, name)
+        if not isinstance(term, Place) or not self._quick:
             return None
-        schema, name = (term.schema, term.name) if isinstance(term, Place) else (True, "any")
-        return self._reader.value(schema, level, name)
+        if term not in self._parted:
+            self._parted[term] = self._in_two(term)
+        parts = self._parted[term]
+        if parts is None:
+            return None
+        waiting, others = parts
+        return choice((self._reader.value(waiting, level, term.name), self.emitter.value(others, level)))
+
+    def _in_two(self, place: Place) -> tuple[dict[str, Any], Term] | None:
+        """Alternatives in two parts: the objects among them that may wait, as a schema, and all others.
+
+        One of five hundred tools that is not deferrable leaves the others as they are.
+        """
+        words = self.reader.keywords(place)
+        if words not in (["anyOf"], ["oneOf"]) or place.context != self.documents.root_context:
+            return None
+        word, options = words[0], place.schema[words[0]]
+        if not isinstance(options, list) or not all(isinstance(one, dict | bool) for one in options):
+            return None
+        found = self._reader.judge.waiting(word, options)
+        waiting = {"anyOf": found}
+        if not found or not self._holds(waiting):
+            return None
+        known = set(map(id, found))
+        others = [
+            self.reader.term_in(place, one, place.name, word, i)
+            for i, one in enumerate(options)
+            if id(one) not in known
+        ]
+        return waiting, self.reader.algebra.any_of(*others)
 
     def key(self, term: Term, level: int) -> object | None:
         """What stands for the values of `term` in all documents of the grammar; None where it depends on this one."""
