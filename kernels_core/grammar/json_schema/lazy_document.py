@@ -56,18 +56,15 @@ class LazyDocument:
         self._waits: dict[Term, bool] = {TRUE: writer.waits}
         self._parted: dict[Term, tuple[dict[str, Any], Term] | None] = {}
         self._dialect = dialect = self._declared()
-        self._reader = QuickReader(
-            DeferrableSchemas(
-                document,
-                dialect,
-                pointers=lambda: self.documents.has_local_references,
-                strict=self._options.strict_mode,
-                named=self._refers,
-                loose=self._options.order == "loose",
-            ),
-            writer,
-            self,
+        self._judge = DeferrableSchemas(
+            document,
+            dialect,
+            pointers=lambda: self.documents.has_local_references,
+            strict=self._options.strict_mode,
+            named=self._refers,
+            loose=self._options.order == "loose",
         )
+        self._reader = QuickReader(self._judge, writer, self)
 
     def _declared(self) -> Dialect:
         """The dialect of the document; one that nobody knows is a problem."""
@@ -90,7 +87,7 @@ class LazyDocument:
 
     def _holds(self, schema: Any) -> bool:
         """Whether `schema`, a part of the document, is deferrable, and may wait."""
-        return self._quick and self._reader.holds(schema)
+        return self._quick and self._judge.holds(schema)
 
     def part(self, schema: Any, pointer: str) -> Node:
         """What reads `schema`, which stands at `pointer` in the document: a call where that is a rule."""
@@ -180,12 +177,15 @@ class LazyDocument:
         One of five hundred tools that is not deferrable leaves the others as they are.
         """
         words = self.reader.keywords(place)
+        if words == ["$ref"] and isinstance(self._judge.followed(place.schema), dict):
+            target = self.reader.target(place, "$ref")
+            return self._in_two(target) if isinstance(target, Place) else None
         if words not in (["anyOf"], ["oneOf"]) or place.context != self.documents.root_context:
             return None
         word, options = words[0], place.schema[words[0]]
         if not isinstance(options, list) or not all(isinstance(one, dict | bool) for one in options):
             return None
-        found = self._reader.judge.waiting(word, options)
+        found = self._judge.waiting(word, options)
         waiting = {"anyOf": found}
         if not found or not self._holds(waiting):
             return None
