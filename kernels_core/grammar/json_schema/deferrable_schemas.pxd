@@ -17,7 +17,6 @@ cdef class DeferrableSchemas:
     cdef object pointers, named
     cdef dict words             # the keywords of the dialect -> their numbers
     cdef bint typed             # "type" is one of them
-    cdef object why             # the first reason why a schema is not deferrable: its place in words, and what
     # id of a schema -> DEFERRABLE, NOT_DEFERRABLE, or OPEN and more; `root` keeps the schemas alive
     cdef unordered_map[size_t, int] state
     cdef set assumed            # ids that were taken for deferrable while they were open
@@ -28,7 +27,6 @@ cdef class DeferrableSchemas:
 
     cpdef renew(self, root)
     cpdef bint holds(self, schema) except -1
-    cdef bint _no(self, place, what) except -1
     cdef int scalar(self, dict schema) except -1
     cdef bint _check(self, schema, bint needed, int depth, int level) except -1
     cdef bint _look(self, dict schema, int depth, int level) except -1

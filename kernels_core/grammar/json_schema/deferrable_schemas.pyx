@@ -43,7 +43,6 @@ cdef int SMALL = 100        # places before or behind the point
 cdef int FEW = 100          # characters that states may count
 cdef int MOST_LETTERS = 2_000       # of the names of one object, beside which there are others: states of an automaton
 UNSET = object()
-cdef str UNSURE = "its value is not of a kind that certainly has instances and can be written"
 cdef QuickTable TABLE = QUICK
 cdef frozenset IDLE = TABLE.idle
 
@@ -128,21 +127,6 @@ cdef class DeferrableSchemas:
             self.state.swap(refused)
         return False
 
-    def reason(self, schema):
-        """Why `schema`, a part of the document, is not deferrable: the keyword, and what of it; "" if it is."""
-        self.renew(self.root)       # what is known has no reasons: look again
-        self.why = None
-        if self.holds(schema):
-            return ""
-        place, what = self.why or ("schema", UNSURE)
-        return f"{place}: {what}"
-
-    cdef bint _no(self, place, what) except -1:
-        """False; the first reason is kept, since it stands deepest."""
-        if self.why is None:
-            self.why = (place, what)
-        return False
-
     cdef int scalar(self, dict schema) except -1:
         """The scalar type whose name, perhaps with notes about it, is all of a schema: most schemas are such.  Else 0.
         """
@@ -211,16 +195,16 @@ cdef class DeferrableSchemas:
             found = self.words.get(word)
             if found is None:
                 if schema is not self.root and self._is_name(<dict>schema, word, value):
-                    return self._no(word, "it gives the schema a name")
+                    return False
                 continue
             number = found
             quick = TABLE.quick[number]
             if quick == NEVER:
-                return self._no(word, TABLE.why[number])
+                return False
             if quick == OPTIONS:
-                return self._alternatives(schema, word, value, depth, level) or self._no(word, UNSURE)
+                return self._alternatives(schema, word, value, depth, level)
             if not self._is_read(schema, quick, value, depth, level):
-                return self._no(word, UNSURE)
+                return False
             if quick == TYPE:
                 types = value
             elif quick == MEMBERS or quick == NAMES:
@@ -237,21 +221,20 @@ cdef class DeferrableSchemas:
             fit = self._fit(schema, types)
             if fit == NONE_FIT:
                 self.voids.add(<size_t><void*>schema)
-            bounds = bounds or lengths or "format" in schema or "pattern" in schema
-            return fit == SOME_FIT and not bounds or self._no("enum" if "enum" in schema else "const", UNSURE)
+            return fit == SOME_FIT and not (bounds or lengths or "format" in schema or "pattern" in schema)
         if bounds and not _has_room(schema, types):
-            return self._no("type", "its bounds may leave no number")
+            return False
         if lengths and not _in_order(schema, "minLength", "maxLength"):
-            return self._no("minLength", "no string is as long and as short")
+            return False
         if lengths and self.spelling is not None and "maxLength" not in schema and schema["minLength"] > FEW:
-            return self._no("minLength", "states count it beside texts that must not occur")
+            return False            # states count it beside texts that must not occur
         if sized:
             if not _in_order(schema, "minItems", "maxItems"):
-                return self._no("minItems", "no array is as long and as short")
+                return False
             if schema.get("minItems", 0) and type(schema.get("items", True)) is dict:
                 if not self._check(schema["items"], True, depth + 1, level + 1):
-                    return self._no("items", UNSURE)
-        return not named or self._members(schema, depth, level) or self._no("properties", UNSURE)
+                    return False
+        return not named or self._members(schema, depth, level)
 
     cdef bint _is_read(self, dict schema, int quick, value, int depth, int level) except -1:
         """Whether the value of a keyword, which is read in the way `quick`, is of the kind that can be read so."""
@@ -315,12 +298,10 @@ cdef class DeferrableSchemas:
                 continue
             if needed is None:
                 needed = set(required)
-            why = self.why
             if not self._check(value, name in needed, depth + 1, level + 1):
                 # What has no value may not come, and need not.
                 if name in needed or value is not False and <size_t><void*>value not in self.voids:
                     return False
-                self.why = why
         breathe(4 * <int>len(properties))
         return True
 
