@@ -108,7 +108,7 @@ cdef class LazyTables(Tables):
         if rule < 0:                # the end of the text, which is of no rule
             return False
         tree = self.nfas[rule].nfa.words
-        if tree == NULL or tree.lists or self.subsets[state].first == self.subsets[state].past:
+        if tree == NULL or self.subsets[state].first == self.subsets[state].past:
             return False
         last = self.members[self.subsets[state].past - 1]    # the states of prefixes are the highest
         if not is_prefix(tree, last):
@@ -118,7 +118,7 @@ cdef class LazyTables(Tables):
         if self.closures[self.nfas[rule].closures + last].state != state:
             return False
         prefix.tree, prefix.branch = tree, branch_of(tree, self.members[self.subsets[state].past - 1])
-        prefix.any_text = self._state_of_one(rule, tree.any_text)
+        prefix.any_text = -1 if tree.lists else self._state_of_one(rule, tree.any_text)
         return True
 
     cdef bint may_be_text(self, int32_t rule) noexcept nogil:

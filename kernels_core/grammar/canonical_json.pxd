@@ -28,5 +28,3 @@ cdef class CanonicalText:
     cdef readonly str text
     cdef unordered_map[size_t, ListPlace] lists     # by identity
     cdef vector[Span] items
-
-    cdef ListPlace _place(self, list value) except *

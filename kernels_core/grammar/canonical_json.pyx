@@ -56,25 +56,6 @@ cdef class CanonicalText:
         """Whether a list is one whose place was remembered."""
         return self.lists.count(<size_t><void*>value) > 0
 
-    def part(self, list value):
-        """The text of a list that this `knows`; `KeyError` for others."""
-        cdef Span found = self._place(value).whole
-        return self.text[found.first:found.past]
-
-    def item(self, list value, Py_ssize_t at):
-        """The text of an item of a list that this `knows`."""
-        cdef Span found
-        cdef ListPlace place = self._place(value)
-        if not 0 <= at < len(value):
-            raise IndexError(f"the list has no item {at}")
-        found = self.items[place.items + at]
-        return self.text[found.first:found.past]
-
-    cdef ListPlace _place(self, list value) except *:
-        if not self.knows(value):
-            raise KeyError("a list that was not remembered")
-        return self.lists[<size_t><void*>value]
-
     def __repr__(self):
         return f"<CanonicalText: {len(self.text):,} characters, {self.lists.size():,} lists>"
 

@@ -386,7 +386,8 @@ cdef class MaskCache:
                 return 0
         # Where words are left out, what they are left out of is shared; the difference costs less than its name.
         if shared and self.lookahead is None and use != FOR_ALL_COUNTS:
-            shared = (not (self.machine.tables.find_prefix(state, &prefix) and has(EXCLUDED_WORDS_ON))
+            shared = (not (self.machine.tables.find_prefix(state, &prefix) and not prefix.tree.lists
+                           and has(EXCLUDED_WORDS_ON))
                       and self.identities.is_near(state))
         if shared:
             self.identities.identity(state, &key.state)

@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
+from kernels_core.automata.word_trie cimport Prefix
 from kernels_core.earley.machine cimport Machine
 from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.self_loops cimport SelfLoop, SelfLoops
@@ -27,8 +28,10 @@ cdef class DirectWalk:
     cdef bint took_loop                 # of the last walk: it took a self-loop row
 
     cdef bint run(self, SetRec* record, int32_t top, const uint64_t* first, int64_t limit) except -1 nogil
+    cdef int _follow_words(self, SetRec* record, int32_t top, const Prefix& prefix) except -1 nogil
     cdef int32_t _take_loop(self, WalkPlace at, int32_t edge, const uint64_t* first, SetRec* target) except -2 nogil
     cdef void _take_loop_row(self, const shared_ptr[SelfLoop]& held) noexcept nogil
     cdef int _take_branch(self, int32_t edge, SetRec* source) except -1 nogil
     cdef void _take(self, int32_t edge, SetRec* target) noexcept nogil
     cdef void _take_tokens(self, int32_t edge) noexcept nogil
+    cdef void _take_tokens_at(self, int32_t node) noexcept nogil

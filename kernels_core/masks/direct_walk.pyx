@@ -5,11 +5,13 @@ Most first visits are to places with hardly a choice: in a key, a keyword, a num
 token set of each state for an unknown caller (`token_sets`) would take longer to make than the mask, and be used once.
 The walk goes from child to child along the bytes that are live, so it costs a few steps a token allowed, and the steps
 are the ones that the matcher takes next.  Where the parser stays in one set the tokens are known (`self_loops`).
+Inside listed words (the names of tools) the words are followed, since each of their prefixes would be a set of its own.
 """
 
 from libc.stdint cimport uint8_t
 from libcpp.memory cimport shared_ptr
 
+from kernels_core.automata.word_trie cimport Branch, WordTrie, ends_at, letter_at, past_letter
 from kernels_core.earley.machine cimport step
 from kernels_core.earley.records cimport is_live
 from kernels_core.earley.transitions cimport last_alike
@@ -17,7 +19,8 @@ from kernels_core.laboratory cimport SELF_LOOPS, has
 from kernels_core.masks.self_loops cimport SelfLoop, SelfLoopKey, loop_of, may_loop
 from kernels_core.masks.mask_table cimport add_id
 from kernels_core.masks.thresholds cimport thresholds
-from kernels_core.masks.trie cimport TOKENS, ChildEdge, live_child_edges
+from kernels_core.masks.excluded_words cimport WordPlace
+from kernels_core.masks.trie cimport TOKENS, ChildEdge, child_of, live_child_edges
 
 
 cdef class DirectWalk:
@@ -41,13 +44,18 @@ cdef class DirectWalk:
         cdef SetRec* looked_at
         cdef SetRec* target
         cdef WalkPlace at
+        cdef Prefix words
         self.left = limit
         self.todo.reserve(64)
         self.loop_rows.reserve(8)
         self.loop_rows.clear()
         self.took_loop = False
         self.todo.clear()
-        self.todo.push_back(WalkPlace(begin, self.trie.nodes[top + 1].child_first - begin, record))
+        if (record.count == 1 and self.machine.tables.find_prefix(record.items[0].state, &words) and words.tree.lists
+                and not ends_at(words.tree, words.branch.first, words.branch)):
+            self._follow_words(record, top, words)
+        else:
+            self.todo.push_back(WalkPlace(begin, self.trie.nodes[top + 1].child_first - begin, record))
         for w in range(4):
             begins[w] = first[w] & record.live[w]
         while not self.todo.empty():
@@ -77,6 +85,37 @@ cdef class DirectWalk:
                             continue
                 self._take(found[k], target)
         return True
+
+    cdef int _follow_words(self, SetRec* record, int32_t top, const Prefix& prefix) except -1 nogil:
+        """Allow the tokens below node `top` that lie in listed words; where one ends it is gone on from its set, later.
+
+        `record` is the set of no more than `prefix`.
+        """
+        cdef const WordTrie* tree = prefix.tree
+        cdef vector[WordPlace] places
+        cdef WordPlace at
+        cdef SetRec* target
+        cdef int32_t i, k, node, past
+        places.push_back(WordPlace(top, prefix.branch))
+        while not places.empty():
+            at = places.back()
+            places.pop_back()
+            i = at.branch.first
+            while i < at.branch.past:
+                past = past_letter(tree, i, at.branch)
+                node = child_of(self.trie, at.node, letter_at(tree, i, at.branch.depth))
+                if node >= 0:
+                    self._take_tokens_at(node)
+                    places.push_back(WordPlace(node, Branch(i, past, at.branch.depth + 1)))
+                    if ends_at(tree, i, places.back().branch):
+                        places.pop_back()
+                        target = record
+                        for k in range(prefix.branch.depth, at.branch.depth + 1):
+                            target = step(self.machine, target, letter_at(tree, i, k))
+                        k = self.trie.nodes[node].child_first
+                        self.todo.push_back(WalkPlace(k, self.trie.nodes[node + 1].child_first - k, target))
+                i = past
+        return 0
 
     cdef int32_t _take_loop(self, WalkPlace at, int32_t edge, const uint64_t* first, SetRec* target) except -2 nogil:
         """Take at once all that begins with the byte of `edge`, or with bytes behind it that lead to the same `target`.
@@ -138,10 +177,14 @@ cdef class DirectWalk:
 
     cdef void _take_tokens(self, int32_t edge) noexcept nogil:
         """Allow the tokens that end at `edge`."""
-        cdef int32_t i, node, token = self.trie.child_edges[edge].token
+        cdef int32_t token = self.trie.child_edges[edge].token
         if token >= 0:
             add_id(self.draft, token)
         elif token == TOKENS:
-            node = self.trie.children[edge]
-            for i in range(self.trie.nodes[node].token_first, self.trie.nodes[node + 1].token_first):
-                add_id(self.draft, self.trie.ids[i])
+            self._take_tokens_at(self.trie.children[edge])
+
+    cdef void _take_tokens_at(self, int32_t node) noexcept nogil:
+        """Allow the tokens that end at `node`."""
+        cdef int32_t i
+        for i in range(self.trie.nodes[node].token_first, self.trie.nodes[node + 1].token_first):
+            add_id(self.draft, self.trie.ids[i])

@@ -11,13 +11,8 @@ Read on: `token_sets.pyx`, which asks, and keeps the difference.
 
 from libc.stdint cimport uint64_t
 
-from kernels_core.automata.word_trie cimport Branch, ends_at, letter_at, past_letter
+from kernels_core.automata.word_trie cimport ends_at, letter_at, past_letter
 from kernels_core.masks.trie cimport child_of, live_children
-
-
-cdef struct WordPlace:
-    int32_t node
-    Branch branch
 
 
 cdef bint find_words(TokenTrie trie, Machine machine, const Prefix& prefix, SetRec* start, SetRec* reference_start,

@@ -194,7 +194,8 @@ cdef class Strategies:
             return 0
         if self.differential and not for_reference:
             if (self.trie.token_count >= self.differential_from
-                    and self.machine.tables.find_prefix(state, &choice.prefix) and has(EXCLUDED_WORDS_ON)):
+                    and self.machine.tables.find_prefix(state, &choice.prefix) and not choice.prefix.tree.lists
+                    and has(EXCLUDED_WORDS_ON)):
                 choice.strategy = EXCLUDED_WORDS
                 choice.reference = resolve_calls(self.machine.tables, choice.prefix.any_text)
                 return 0
@@ -240,6 +241,9 @@ cdef int64_t estimate(TokenTrie trie, Tables tables, int32_t state) except -1 no
     """
     cdef int32_t k, w, target
     cdef int64_t total = 0, begin, live
+    cdef Prefix prefix
+    if tables.find_prefix(state, &prefix) and prefix.tree.lists:
+        return prefix.branch.past - prefix.branch.first         # the words are followed, however many tokens begin so
     tables.need(state)
     for k in range(tables.states[state].edge_first, tables.states[state].edge_past):
         target = tables.edges[k].target

@@ -12,7 +12,9 @@ from kernels_core import Grammar, GrammarError, GrammarMatcher, Options
 from kernels_core.grammar.ir import GrammarIR, Literal, Node, Rule, Seq, TagDispatch, TokenSet
 from kernels_core.grammar.nodes import literal
 from tests.engine.driver import compiled, mask
+from tests.reference import Recogniser
 from tests.reference.dispatch import definition
+from tests.reference.masks import mask_at
 
 VOCABULARY = [bytes(token) for size in (1, 2, 3) for token in product(b"abc", repeat=size)]
 
@@ -47,20 +49,70 @@ def test_every_short_text(node: TagDispatch, options: Options) -> None:
         assert accepted or text not in prefixes, text
 
 
+def reference_masks(ir: GrammarIR, vocabulary: list[bytes], text: bytes) -> list[set[int]]:
+    """The masks before each byte of a text and behind it, with the stop token, as far as it begins a text."""
+    reference = Recogniser(ir)
+    state, found = reference.start(), []
+    for byte in [*text, None]:
+        if not state.alive:
+            break
+        found.append(mask_at(reference, state, vocabulary) | ({len(vocabulary)} if state.completed else set()))
+        state = state if byte is None else reference.advance(state, byte)
+    return found
+
+
 @given(dispatches(), st.text("abc", max_size=4).map(str.encode))
-def test_masks_of_free_text(node: TagDispatch, prefix: bytes) -> None:
-    for options in (Options(), Options.laboratory(differential_from=0), Options.laboratory(differential_masks=False)):
+def test_masks_of_free_text(node: TagDispatch, text: bytes) -> None:
+    expected = reference_masks(grammar(node).ir, VOCABULARY, text)
+    for options in (
+        Options(),
+        Options.laboratory(differential_from=0, direct_limit=0),
+        Options.laboratory(differential_masks=False),
+    ):
         matcher = GrammarMatcher(compiled(grammar(node), VOCABULARY, options))
-        if not matcher.accept_string(prefix):
-            return
-        expected = set()
-        for number, token in enumerate(VOCABULARY):
-            if matcher.accept_string(token):
-                matcher.rollback()
-                expected.add(number)
-        if matcher.is_completed():
-            expected.add(len(VOCABULARY))
-        assert mask(matcher) == expected
+        for number, masked in enumerate(expected):
+            assert matcher.accept_string(text[max(number - 1, 0) : number])
+            assert mask(matcher) == masked, text[:number]
+
+
+NAMES = ["a", "ab", "abc", "abd", "b", "ba", "bab", "c>", "ca", "caa", "cab", "cb"]
+PIECES = [
+    *VOCABULARY,
+    b"<",
+    b"<a",
+    b"<ab",
+    b">",
+    b"a>",
+    b"a>[",
+    b"ab>[1",
+    b"bc>[1]",
+    b"ca>",
+    b"cab>[1]<",
+    b"[1]<ab",
+    b"]",
+]
+
+
+@pytest.mark.parametrize("text", [b"c<ab>[1]<abc>[1]a", b"<c>>[1]<ca>", b"<cab>[1]<bab", b"ab<b>[1]"])
+@pytest.mark.parametrize("same", [False, True])
+@pytest.mark.parametrize(
+    "options", [Options(), Options.laboratory(direct_limit=0, differential_from=0), Options(lazy_lowering=False)]
+)
+def test_masks_behind_a_trigger(text: bytes, same: bool, options: Options) -> None:
+    """In the names of many tools, some of which begin others, or are called the same."""
+    schema = {"type": "array", "items": {"const": 1}, "minItems": 1, "maxItems": 1}
+    names = [*NAMES, "ab"] if same else NAMES
+    tags = [
+        {"type": "tag", "begin": f"<{name}>", "content": {"type": "json_schema", "json_schema": schema}, "end": ""}
+        for name in names
+    ]
+    tag = {"type": "structural_tag", "format": {"type": "triggered_tags", "triggers": ["<"], "tags": tags}}
+    vocabulary = [*PIECES, b"1", b" "]
+    matcher = GrammarMatcher(compiled(Grammar.from_structural_tag(tag), vocabulary, options))
+    for number, masked in enumerate(reference_masks(Grammar.from_structural_tag(tag).ir, vocabulary, text)):
+        assert matcher.accept_string(text[max(number - 1, 0) : number])
+        assert mask(matcher) == masked, text[:number]
+    assert matcher.text == text
 
 
 def test_a_tag_whose_content_is_impossible_is_excluded() -> None:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core.grammar.canonical_json import write, write_text
+from kernels_core.grammar.structural_tag.deferrable_calls import DeferrableCalls
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(["tags", 'a"b\\', "\x00\x1f\x7f", "é" * 9])
 scalars = st.none() | st.booleans() | st.integers(-(10**17), 10**17) | TEXTS
@@ -34,14 +35,12 @@ def test_parts_are_the_text_of_lists_and_of_their_items(text: str, one: list[Any
     whole = {"a": text, "tags": one, "b": {text: 1, "tags": two, "items": other}}
     written = write(whole, "tags")
     for tags in (one, two):
-        assert written.part(tags) == json.dumps(tags, ensure_ascii=False)
-        found = [written.item(tags, at) for at in range(len(tags))]
+        assert written.knows(tags)
+        parts = DeferrableCalls(tags, ("",), written)
+        assert parts.whole_text() == json.dumps(tags, ensure_ascii=False)
+        found = [parts.text(at) for at in range(len(tags))]
         assert found == [json.dumps(tag, ensure_ascii=False) for tag in tags]
-        with pytest.raises(IndexError):
-            written.item(tags, len(tags))
     assert not written.knows(other)
-    with pytest.raises(KeyError):
-        written.part(other)
     before = written.text
     one.append(1)
     assert written.text == before

@@ -168,3 +168,20 @@ def test_what_few_states_were_not_enough_for_is_made_with_more_and_then_remember
     assert dfa.explored(item, 2_000) is found
     with pytest.raises(TooManyStates, match="more than 3 states"):
         dfa.explored(item, 3)
+
+
+def test_what_another_thread_found_with_more_states_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that may have few states is told that they are not enough when the other one is done."""
+    item = intersection(search("small"), complement(search("large")))
+    explore, found = dfa._explore, []
+
+    def overtaken(item: Language, limit: int) -> dfa.Dfa:
+        monkeypatch.setattr(dfa, "_explore", explore)
+        found.append(dfa.explored(item, 1_000))
+        return explore(item, limit)
+
+    monkeypatch.setattr(dfa, "_explore", overtaken)
+    with pytest.raises(TooManyStates, match="more than 3 states"):
+        dfa.explored(item, 3)
+    assert found == [dfa.explored(item, 1_000)]
+    assert dfa.explored(item, 1_000) is found[0]

@@ -247,6 +247,7 @@ def test_circles(schema: dict[str, Any], expected: bool) -> None:
     [
         {"type": "boolean", "enum": ["True", "False"], "description": "x"},
         {"type": "array", "items": {"type": "string"}, "enum": ["a"]},
+        {"type": "string", "pattern": "^a", "maxLength": 2, "enum": [1]},
         {"type": ["integer", "null"], "const": "a"},
     ],
 )

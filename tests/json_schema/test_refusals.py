@@ -246,6 +246,37 @@ def test_any_order_of_many_members_where_some_member_must_be_something() -> None
     assert '[{"b": 1, "a": 2}]' not in found
 
 
+NO_INTEGER = {"type": "integer", "enum": ["x"]}
+NEEDS_A = {"type": "object", "required": ["a"]}
+
+
+@pytest.mark.parametrize("order", ["any", "declared", "loose"])
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        (NO_INTEGER, ("#/properties/a", "enum")),
+        (NEEDS_A | {"properties": {"a": NO_INTEGER}}, ("#/properties/a/properties/a", "enum")),
+        ({"$ref": "#"}, ("#", "$ref")),
+        ({"type": "array", "minItems": 1, "items": {"$ref": "#"}}, ("#", "$ref")),
+    ],
+)
+def test_a_required_member_without_values_is_refused_in_any_order(value: Any, place: Any, order: Any) -> None:
+    assert problems(NEEDS_A | {"properties": {"a": value}, "minProperties": 1}, order=order) == [place]
+
+
+@pytest.mark.parametrize("order", ["any", "declared", "loose"])
+def test_an_object_without_values_may_not_come_where_others_may(order: Any) -> None:
+    """What is in a union of loose objects has to be there as well as in the order of the schema."""
+    none = NEEDS_A | {"properties": {"a": NO_INTEGER}, "minProperties": 1}
+    circle = NEEDS_A | {"properties": {"a": {"items": {"$ref": "#/$defs/circle"}, "minItems": 1, "type": "array"}}}
+    some = CLOSED | {"properties": {"b": {"type": "null"}}, "required": ["b"]}
+    schema = {"$defs": {"circle": circle}, "items": {"anyOf": [none, {"$ref": "#/$defs/circle"}, some]}}
+    found = texts(schema, order=order)
+    assert '[{"b": null}]' in found
+    assert '[{"c": 1}]' not in found
+    assert '[{"a": [{"c": 1}]}]' not in found
+
+
 # -- messages name the place, the keyword and what to do --------------------------------------------------------------
 
 
@@ -271,6 +302,25 @@ def test_strings_and_numbers_of_too_many_states() -> None:
     assert "use a smaller length or a simpler pattern" in string
     (number,) = reasons({"items": {"multipleOf": 1234567891}})
     assert number.startswith("#/items, multipleOf: its remainders take too many states; use multiples of fewer digits")
+
+
+@pytest.mark.parametrize(
+    ("schema", "blamed"),
+    [
+        ({"properties": {"a": {}}, "minProperties": 2}, True),
+        ({"properties": {"a": {}}, "required": ["b"]}, True),
+        ({"prefixItems": [{}], "minItems": 2, "type": "array"}, True),
+        ({"properties": {"a": False}, "required": ["a"]}, False),
+        ({"properties": {"a": {}}, "minProperties": 2, "maxProperties": 1}, False),
+    ],
+)
+def test_what_strict_mode_leaves_without_values_is_said_to_be_its_doing(schema: Any, blamed: bool) -> None:
+    (found,) = reasons({"type": "object"} | schema, strict_mode=True)
+    assert found.endswith(", since strict mode forbids what the schema does not mention") is blamed
+    if blamed:
+        assert Grammar.from_json_schema({"type": "object"} | schema).warnings == ()
+    else:
+        assert reasons({"type": "object"} | schema) == [found]
 
 
 CIRCLES = {"x": {"$ref": "#/$defs/x"}, "y": {"allOf": [{"$ref": "#/$defs/z"}]}, "z": {"$ref": "#/$defs/y"}}

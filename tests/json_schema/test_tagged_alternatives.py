@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, UnsupportedSchemaError
+from kernels_core.grammar.ir import DeferredRule
 from tests.engine.driver import tokenizer
 from tests.json_schema.driver import Texts, judge
 
@@ -84,6 +85,9 @@ def many(count: int) -> list[dict[str, Any]]:
     return [closed({"const": f"k{n}"}, **more[n % 4]) for n in range(count)]
 
 
+# Constants that are no scalars are left to the algebra.
+ODD = closed({"const": "odd"}, x="array")
+ODD["properties"]["x"]["enum"] = [["a"], []]
 LETTERS = [bytes([byte]) for byte in range(0x20, 0x7F)]
 TOKENS = tokenizer([*LETTERS, b'{"', b'": "', b'"k', b"k1", b'1"', b'1", "', b'"}', b'k2", "X', b"null"])
 
@@ -115,7 +119,9 @@ def test_a_tag_that_comes_first_is_read_before_the_object_is_looked_into(count: 
 
 
 @pytest.mark.parametrize("text", ['{"kind": "k2", "X": 1}', '{"kind": "k12"}', '{"kind": "k3", "Y": null}'])
-@pytest.mark.parametrize("more", [[], [closed({"const": "a/b"})], [{"type": "object"}], [closed({"type": "string"})]])
+@pytest.mark.parametrize(
+    "more", [[], [closed({"const": "a/b"})], [{"type": "object"}], [closed({"type": "string"})], [ODD]]
+)
 def test_masks_before_and_behind_a_tag(text: str, more: list[Any]) -> None:
     """Also where some of the objects have no such tag."""
     matchers = [
@@ -133,6 +139,30 @@ def test_masks_before_and_behind_a_tag(text: str, more: list[Any]) -> None:
         assert masks[0] == masks[1] == masks[2]
         if byte is not None:
             assert [matcher.accept_string(bytes([byte])) for matcher in matchers] == [True] * 3
+
+
+@pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])
+@pytest.mark.parametrize("order", ["any", "declared", "loose"])
+@pytest.mark.parametrize("count", [3, 40])
+def test_objects_wait_beside_others_that_do_not(keyword: str, order: Any, count: int) -> None:
+    schema = {keyword: [ODD, *many(count), {"type": ["integer", "null"], "multipleOf": 3}]}
+    if count == 40:
+        schema = {"$defs": {"one": schema, "all": {"$ref": "#/$defs/one"}}, "$ref": "#/$defs/all"}
+    grammar = Grammar.from_json_schema(schema, order=order)
+    now = {name for name, rule in grammar.lazy_ir.rules.items() if not isinstance(rule, DeferredRule)}
+    found, validator = Texts(grammar), Draft202012Validator(schema)
+    values: list[Any] = [{"kind": f"k{n}"} | more for n in (0, 1, 2, 3) for more in ({}, {"x": 1}, {"X": 1}, {"y": 1})]
+    values += [{"kind": "odd"} | more for more in ({}, {"x": ["a"]}, {"x": ["b"]})] + [3, 4, None, "k0", {"kind": "k"}]
+    wrong = [value for value in values if (json.dumps(value) in found) != validator.is_valid(value)]
+    assert wrong == []
+    assert len(now) < 12
+
+
+def test_problems_of_what_does_not_wait_are_told_where_they_are() -> None:
+    bad = closed({"const": "bad"}) | {"multipleOf": 0}
+    with pytest.raises(UnsupportedSchemaError) as caught:
+        Grammar.from_json_schema({"anyOf": [*many(3), {"type": "array", "not": {"uniqueItems": True}}, ODD, bad]})
+    assert [problem.pointer for problem in caught.value.problems] == ["#/anyOf/5", "#/anyOf/3/not"]
 
 
 @pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])

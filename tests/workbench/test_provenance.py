@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
-from kernels_core.grammar.structural_tag.build import format_types
+from kernels_core.grammar.structural_tag.build import FORMATS
 from kernels_core.grammar.templates import model_templates
 from tests.grammar.structural_tag.driver import INFO as TAG_INFO
 from tests.grammar.structural_tag.test_formats import CASES as FORMAT_CASES
@@ -276,7 +276,7 @@ def test_every_format_is_followed() -> None:
             if isinstance(text, str) and len(text) > 1:
                 assert walk.read(text[:1].encode()), form
         followed.add(form["type"])
-    assert followed == set(format_types())
+    assert followed == set(FORMATS)
 
 
 # -- grammars ---------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from ...clock import look
 from ...errors import GrammarError, GrammarSyntaxError, SchemaProblem, UnsupportedSchemaError
 from ...laboratory import has_mechanism
 from ..analysis import matches_something, normal_form
-from ..ir import GrammarIR
+from ..ir import DeferredRule, GrammarIR
 from ..length import check_length
 from ..resources import Form, Resources, reached
 from ..rulebook import RuleBook
@@ -28,9 +28,7 @@ from .exact_text import exact_text
 from .lazy_document import LazyDocument
 from .problems import Problems
 from .quick_writer import QuickWriter
-from .reading import Reader
 from .schema_options import SchemaOptions
-from .terms import Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,15 +152,9 @@ def compile_schema(
     book = RuleBook()
     waits = defer and _may_wait(options)
     document = LazyDocument(schema, text, QuickWriter(book, options, waits=waits), resources, write)
-    normal = partial(_normal, frozenset(book.rules))
     try:
-        top = None if len(document.problems) else document.top()
-        if top is not None:
-            return CompiledSchema(normal(book.grammar(top.name, text)), ())
-        ir = document.emitter.grammar(document.root, text)
-        made = _finished(ir, document.reader, document.root, options, normal)
+        made = _compiled(document, text, partial(_normal, frozenset(book.rules)))
     except Exception:
-        document.forget()
         book.clear()
         raise
     if not waits:
@@ -183,25 +175,30 @@ def _normal(blanks: frozenset[str], ir: GrammarIR) -> GrammarIR:
 
 def _with_text(ir: GrammarIR) -> GrammarIR:
     """`ir` as it is.  Raises `GrammarError` where it has no text."""
-    if not matches_something(ir):
+    if not isinstance(ir.rules[ir.root], DeferredRule) and not matches_something(ir):
         raise GrammarError("no rule can finish")
     return ir
 
 
-def _finished(
-    ir: GrammarIR, reader: Reader, term: Term, options: SchemaOptions, check: Callable[[GrammarIR], GrammarIR]
-) -> CompiledSchema:
-    """What was made of `term`, or the reasons why it cannot be used; `check` raises `GrammarError` for no text."""
-    problems = reader.problems
-    if len(problems) and not options.lenient:
-        raise UnsupportedSchemaError(problems.all)
+def _compiled(document: LazyDocument, text: str, check: Callable[[GrammarIR], GrammarIR]) -> CompiledSchema:
+    """What becomes of a document, or the reasons why it cannot be used; `check` raises `GrammarError` for no text."""
+    problems, writer = document.problems, document.writer
     try:
-        ir = check(ir)
-    except GrammarError:
-        conflicts = Problems()
-        report_conflict(reader, term, conflicts)
-        raise UnsupportedSchemaError((*problems.all, *conflicts.all)) from None
-    return CompiledSchema(ir, problems.all)
+        top = None if len(problems) else document.top()
+        if top is not None:
+            return CompiledSchema(check(writer.book.grammar(top.name, text)), ())
+        ir = document.emitter.grammar(document.root, text)
+        if len(problems) and not writer.options.lenient:
+            raise UnsupportedSchemaError(problems.all)
+        try:
+            return CompiledSchema(check(ir), problems.all)
+        except GrammarError:
+            conflicts = Problems()
+            report_conflict(document.reader, document.root, conflicts)
+            raise UnsupportedSchemaError((*problems.all, *conflicts.all)) from None
+    except Exception:
+        document.forget()
+        raise
 
 
 def defer_schema(
@@ -217,13 +214,4 @@ def defer_schema(
     writer = writers.get(options)
     if writer is None:
         writer = writers[options] = QuickWriter(book, options)
-    document = LazyDocument(schema, text, writer, {})
-    try:
-        top = None if len(document.problems) else document.top()
-        if top is not None:
-            return CompiledSchema(book.grammar(top.name, text), ())
-        ir = document.emitter.grammar(document.root, text)
-        return _finished(ir, document.reader, document.root, options, _with_text)
-    except Exception:
-        document.forget()
-        raise
+    return _compiled(LazyDocument(schema, text, writer, {}), text, _with_text)

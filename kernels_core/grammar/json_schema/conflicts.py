@@ -6,7 +6,7 @@ values is left, then what is required inside is looked at in the same way.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from ...errors import NO_INSTANCE
 from ..regular.languages import NOTHING
@@ -15,24 +15,24 @@ from ..regular.reader import read
 from .keywords import KEYWORDS
 from .members import value_of
 from .problems import Problems
+from .reading import Reader
 from .schema_algebra import Circular, TooLarge
 from .terms import FALSE, Place, Term, origin
-
-if TYPE_CHECKING:
-    from .reading import Reader
 
 _MAX_DEPTH = 50
 
 
 def report_conflict(reader: Reader, term: Term, problems: Problems) -> None:
     """Add the problem that says why `term` has no value."""
-    place = origin(term)
-    pointer = place.pointer if place is not None else "#"
-    found = _search(reader, term, 0, set()) or (
-        pointer,
-        "$ref",
-        "every value would have to contain another one, for ever",
-    )
+    found = _search(reader, term, 0, set())
+    if found is None:
+        place = origin(term)
+        pointer = place.pointer if place is not None else "#"
+        found = pointer, "$ref", "every value would have to contain another one, for ever"
+    elif reader.options.strict_mode:
+        free = Reader(reader.documents, Problems(), replace(reader.options, strict_mode=False))
+        blame = f"{found[2]}, since strict mode forbids what the schema does not mention"
+        found = _search(free, term, 0, set()) or (*found[:2], blame)
     problems.add(*found, NO_INSTANCE)
 
 

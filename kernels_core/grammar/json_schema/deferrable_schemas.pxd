@@ -1,3 +1,6 @@
+from libcpp.unordered_map cimport unordered_map
+
+
 cdef class Spelling:
     cdef readonly tuple avoid
     cdef str special
@@ -14,8 +17,8 @@ cdef class DeferrableSchemas:
     cdef object pointers, named
     cdef dict words             # the keywords of the dialect -> their numbers
     cdef bint typed             # "type" is one of them
-    cdef object why             # the first reason why a schema is not deferrable: its place in words, and what
-    cdef dict state             # id of a schema -> PLAIN, NOT_PLAIN, or OPEN and more; `root` keeps the schemas alive
+    # id of a schema -> DEFERRABLE, NOT_DEFERRABLE, or OPEN and more; `root` keeps the schemas alive
+    cdef unordered_map[size_t, int] state
     cdef set assumed            # ids that were taken for deferrable while they were open
     cdef set voids              # ids of schemas none of whose constants is of their type
     cdef bint wrong             # ... and one of them was not
@@ -24,7 +27,6 @@ cdef class DeferrableSchemas:
 
     cpdef renew(self, root)
     cpdef bint holds(self, schema) except -1
-    cdef bint _no(self, place, what) except -1
     cdef int scalar(self, dict schema) except -1
     cdef bint _check(self, schema, bint needed, int depth, int level) except -1
     cdef bint _look(self, dict schema, int depth, int level) except -1
@@ -34,6 +36,7 @@ cdef class DeferrableSchemas:
     cdef bint _is_name(self, dict schema, word, value) except -1
     cdef bint _alone(self, dict schema) except -1
     cdef bint _alternatives(self, dict schema, str word, value, int depth, int level) except -1
+    cdef bint _go_together(self, str word, list options, beside) except -1
     cdef bint _are_objects(self, list options) except -1
     cdef int _width(self, schema, int depth) except -1
     cdef bint _tuple(self, dict schema, list items, int depth, int level) except -1

@@ -15,6 +15,8 @@ deferred here.
 Read on: `quick_reader.pyx` (what becomes of them), `reading.py` (what keywords mean).
 """
 
+from libcpp.utility cimport pair
+
 from kernels_core.clock cimport breathe
 from kernels_core.grammar.json_schema.keywords.quick cimport (
     ARRAY, BOOLEAN, BOUND, CONSTANTS, FALSE_ALONE, FORMAT, INTEGER, ITEM_COUNT, ITEMS, LENGTH, MEMBERS, NAMES, NEVER,
@@ -40,8 +42,7 @@ cdef long long LARGEST = 1_000_000_000_000
 cdef int SMALL = 100        # places before or behind the point
 cdef int FEW = 100          # characters that states may count
 cdef int MOST_LETTERS = 2_000       # of the names of one object, beside which there are others: states of an automaton
-cdef object UNSET = object()
-cdef str UNSURE = "its value is not of a kind that certainly has instances and can be written"
+UNSET = object()
 cdef QuickTable TABLE = QUICK
 cdef frozenset IDLE = TABLE.idle
 
@@ -97,7 +98,6 @@ cdef class DeferrableSchemas:
         self.strict = strict
         self.named = named
         self.spelling = spelling
-        self.state = {}
         self.assumed = set()
         self.voids = set()
 
@@ -111,6 +111,8 @@ cdef class DeferrableSchemas:
     cpdef bint holds(self, schema) except -1:
         """Whether `schema`, a part of the document, is deferrable."""
         cdef int _round
+        cdef unordered_map[size_t, int] refused
+        cdef pair[size_t, int] entry
         for _round in range(MAX_ROUNDS):
             self.wrong = False
             self.assumed.clear()
@@ -118,22 +120,11 @@ cdef class DeferrableSchemas:
             if not self.wrong:
                 return found
             # Something was taken for deferrable and is not: what relied on it has to be looked at again.
-            self.state = {key: state for key, state in self.state.items() if state == NOT_DEFERRABLE}
-        return False
-
-    def reason(self, schema):
-        """Why `schema`, a part of the document, is not deferrable: the keyword, and what of it; "" if it is."""
-        self.renew(self.root)       # what is known has no reasons: look again
-        self.why = None
-        if self.holds(schema):
-            return ""
-        place, what = self.why or ("schema", UNSURE)
-        return f"{place}: {what}"
-
-    cdef bint _no(self, place, what) except -1:
-        """False; the first reason is kept, since it stands deepest."""
-        if self.why is None:
-            self.why = (place, what)
+            refused.clear()
+            for entry in self.state:
+                if entry.second == NOT_DEFERRABLE:
+                    refused.insert(entry)
+            self.state.swap(refused)
         return False
 
     cdef int scalar(self, dict schema) except -1:
@@ -155,7 +146,8 @@ cdef class DeferrableSchemas:
         needed: the schema around this one has no instance without an instance of this.  depth: schemas in schemas.
         level: values in values.
         """
-        cdef int state
+        cdef int known
+        cdef size_t key
         breathe(4)
         if schema is True:
             return True
@@ -164,26 +156,25 @@ cdef class DeferrableSchemas:
         if self.scalar(<dict>schema):
             return True
         key = <size_t><void*>schema
-        known = self.state.get(key)
-        through = self.through(<dict>schema) if known is None or known < OPEN else None
+        known = self.state[key]     # 0: nothing is
+        through = self.through(<dict>schema) if known < OPEN else None
         if through is not None:
             # Says what another schema says, and has an instance when that has.
-            if known is not None:
+            if known:
                 return known == DEFERRABLE
             if through is UNSET or depth > DEEPEST:
                 self.state[key] = NOT_DEFERRABLE
                 return False
             answer = self._check(through, needed, depth + 1, level)
             # Each link of a chain is walked once.  What is only assumed, or asked of one place alone, is not kept.
-            verdict = self.state.get(<size_t><void*>through)
-            if verdict is not None and verdict < OPEN:
-                self.state[key] = verdict
+            known = self.state[<size_t><void*>through]
+            if 0 < known < OPEN:
+                self.state[key] = known
             return answer
-        if known is not None:
-            state = known
-            if state < OPEN:
-                return state == DEFERRABLE
-            if needed or state == OPEN + level:
+        if known:
+            if known < OPEN:
+                return known == DEFERRABLE
+            if needed or known == OPEN + level:
                 return False        # has to hold itself, or comes back without having gone into the value
             self.assumed.add(key)
             return True
@@ -204,16 +195,16 @@ cdef class DeferrableSchemas:
             found = self.words.get(word)
             if found is None:
                 if schema is not self.root and self._is_name(<dict>schema, word, value):
-                    return self._no(word, "it gives the schema a name")
+                    return False
                 continue
             number = found
             quick = TABLE.quick[number]
             if quick == NEVER:
-                return self._no(word, TABLE.why[number])
+                return False
             if quick == OPTIONS:
-                return self._alternatives(schema, word, value, depth, level) or self._no(word, UNSURE)
+                return self._alternatives(schema, word, value, depth, level)
             if not self._is_read(schema, quick, value, depth, level):
-                return self._no(word, UNSURE)
+                return False
             if quick == TYPE:
                 types = value
             elif quick == MEMBERS or quick == NAMES:
@@ -227,23 +218,23 @@ cdef class DeferrableSchemas:
             elif quick == BOUND:
                 bounds = True
         if constants:
-            fit = NONE_KNOWN if bounds or lengths else self._fit(schema, types)
+            fit = self._fit(schema, types)
             if fit == NONE_FIT:
                 self.voids.add(<size_t><void*>schema)
-            return fit == SOME_FIT or self._no("enum" if "enum" in schema else "const", UNSURE)
+            return fit == SOME_FIT and not (bounds or lengths or "format" in schema or "pattern" in schema)
         if bounds and not _has_room(schema, types):
-            return self._no("type", "its bounds may leave no number")
+            return False
         if lengths and not _in_order(schema, "minLength", "maxLength"):
-            return self._no("minLength", "no string is as long and as short")
+            return False
         if lengths and self.spelling is not None and "maxLength" not in schema and schema["minLength"] > FEW:
-            return self._no("minLength", "states count it beside texts that must not occur")
+            return False            # states count it beside texts that must not occur
         if sized:
             if not _in_order(schema, "minItems", "maxItems"):
-                return self._no("minItems", "no array is as long and as short")
+                return False
             if schema.get("minItems", 0) and type(schema.get("items", True)) is dict:
                 if not self._check(schema["items"], True, depth + 1, level + 1):
-                    return self._no("items", UNSURE)
-        return not named or self._members(schema, depth, level) or self._no("properties", UNSURE)
+                    return False
+        return not named or self._members(schema, depth, level)
 
     cdef bint _is_read(self, dict schema, int quick, value, int depth, int level) except -1:
         """Whether the value of a keyword, which is read in the way `quick`, is of the kind that can be read so."""
@@ -307,12 +298,10 @@ cdef class DeferrableSchemas:
                 continue
             if needed is None:
                 needed = set(required)
-            why = self.why
             if not self._check(value, name in needed, depth + 1, level + 1):
                 # What has no value may not come, and need not.
                 if name in needed or value is not False and <size_t><void*>value not in self.voids:
                     return False
-                self.why = why
         breathe(4 * <int>len(properties))
         return True
 
@@ -353,7 +342,6 @@ cdef class DeferrableSchemas:
     cdef bint _alternatives(self, dict schema, str word, value, int depth, int level) except -1:
         """Options, alone or beside the one type that all of them have."""
         cdef bint sure = False
-        cdef list signatures = []
         if type(value) is not list or not value:
             return False
         if self._width(schema, 0) > MOST_OPTIONS and not self._are_objects(<list>value):
@@ -366,15 +354,8 @@ cdef class DeferrableSchemas:
                     return False
             if type(beside) is not str or beside not in TYPES:
                 return False
-        if word == "oneOf" or beside is not None:
-            for one in <list>value:
-                signatures.append(signature(one, self.followed, self.words))
-                if signatures[-1] is None:
-                    return False
-            if beside is not None and any([found.types != {beside} for found in signatures]):
-                return False
-            if word == "oneOf" and not all_disjoint(signatures):
-                return False
+        if not self._go_together(word, <list>value, beside):
+            return False
         for one in <list>value:
             if one is False:
                 return False
@@ -383,6 +364,23 @@ cdef class DeferrableSchemas:
             elif not self._check(one, False, depth + 1, level):
                 return False
         return sure
+
+    cdef bint _go_together(self, str word, list options, beside) except -1:
+        """Whether all options certainly are of the type `beside`, if there is one, and no two of a `oneOf` share a value.
+        """
+        cdef list found
+        if word != "oneOf" and beside is None:
+            return True
+        found = [signature(one, self.followed, self.words) for one in options]
+        if None in found or beside is not None and any([one.types != {beside} for one in found]):
+            return False
+        return word != "oneOf" or all_disjoint(found)
+
+    def waiting(self, str word not None, list options not None):
+        """Those options that may wait while others do not: objects; none where others may share values with them."""
+        if not self._go_together(word, options, None):
+            return []
+        return [one for one in options if self._are_objects([one]) and self.holds(one)]
 
     cdef bint _are_objects(self, list options) except -1:
         """Whether all options are objects, not too many: then nothing has to be seen as one set."""
@@ -456,34 +454,20 @@ cdef class DeferrableSchemas:
 
     cdef object _target(self, reference):
         """The schema that a pointer into the document leads to, or UNSET."""
-        if type(reference) is not str or not reference.startswith("#"):
+        if type(reference) is not str or not is_pointer(reference):
             return UNSET
         if type(self.pointers) is not bool:
             self.pointers = bool(self.pointers())
-        if not self.pointers:
-            return UNSET
-        if "%" in reference or (len(reference) > 1 and reference[1] != "/"):
-            return UNSET
-        at = self.root
-        for part in reference[2:].split("/") if len(reference) > 1 else ():
-            if "~" in part:
-                part = part.replace("~1", "/").replace("~0", "~")
-            if type(at) is dict and part in <dict>at:
-                at = (<dict>at)[part]
-            elif type(at) is list and len(part) < 10 and part.isdecimal() and part.isascii() and int(part) < len(<list>at):
-                at = (<list>at)[int(part)]
-            else:
-                return UNSET
-        return at
+        return pointed(self.root, reference) if self.pointers else UNSET
 
     cdef int _fit(self, dict schema, types) except -1:
-        """Whether some constants are of the types that are asked for; they are all scalars, or nothing is known."""
+        """Whether some constants are of the types that are asked for; they are all scalars, or nothing is known.
+
+        What else is asked of arrays says nothing of scalars.  Members are not looked into here.
+        """
         cdef bint some = False, whole = False
-        if "enum" in schema and "const" in schema or "format" in schema or "pattern" in schema:
+        if "enum" in schema and "const" in schema or "properties" in schema or "required" in schema:
             return NONE_KNOWN
-        for word in ("properties", "required", "additionalProperties", "items", "minItems", "maxItems"):
-            if word in schema:
-                return NONE_KNOWN
         cdef list values = schema["enum"] if "enum" in schema else [schema["const"]]
         for value in values:
             if value is None:
@@ -506,6 +490,26 @@ cdef class DeferrableSchemas:
             elif kind == "integer" and (types == "number" or type(types) is list and "number" in types):
                 some = True
         return SOME_FIT if some else NONE_KNOWN if whole else NONE_FIT
+
+
+cpdef bint is_pointer(str reference) except -1:
+    """Whether a reference is a plain pointer into its document."""
+    return reference.startswith("#") and "%" not in reference and (len(reference) == 1 or reference[1] == "/")
+
+
+cpdef object pointed(root, str pointer):
+    """What a plain pointer leads to in a document, or UNSET."""
+    at = root
+    for part in pointer[2:].split("/") if len(pointer) > 1 else ():
+        if "~" in part:
+            part = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(at, dict) and part in at:
+            at = at[part]
+        elif isinstance(at, list) and len(part) < 10 and part.isdecimal() and part.isascii() and int(part) < len(at):
+            at = at[int(part)]
+        else:
+            return UNSET
+    return at
 
 
 cdef int type_of(str word) except -1:

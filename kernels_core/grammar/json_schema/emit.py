@@ -16,10 +16,12 @@ from functools import partial
 from typing import Protocol
 
 from ...errors import UnsupportedSchemaError
+from ..analysis import productive_rules
 from ..ir import GrammarIR, Literal, Never, Node, RuleRef, walk
 from ..nodes import choice
 from ..regular.dfa import TooManyStates
 from ..regular.languages import ALL, NOTHING, Language
+from ..rulebook import RuleBook
 from .arrays import ArrayText, NotFinite
 from .caps import capped
 from .keywords import blamed
@@ -30,6 +32,7 @@ from .objects import ObjectText
 from .problems import Problems, too_much
 from .quick_writer import QuickWriter
 from .schema_algebra import Circular, SchemaAlgebra, Spent, TooLarge
+from .schema_options import SchemaOptions
 from .shapes import ANY_ITEMS, ANYTHING, VOID, Items, Members, Shape, replace
 from .steps import is_ordered
 from .terms import AllOf, AnyOf, Complement, Place, Term, origin
@@ -41,8 +44,11 @@ _INLINE = 3
 class Document(Protocol):
     """A document whose rules may be made when the parser predicts them (`lazy_document.py`)."""
 
+    def is_deferrable(self, term: Term) -> bool:
+        """Whether `term` is a deferrable schema."""
+
     def value(self, term: Term, level: int) -> Node | None:
-        """The values of a deferrable schema as a node; None for what is to be made now."""
+        """The values of a term as a node, of which a part may wait; None for what is to be made now."""
 
     def key(self, term: Term, level: int) -> object | None:
         """What stands for the values of `term` in all documents of a grammar; None where it depends on this one."""
@@ -61,12 +67,14 @@ class Emitter:
         self.numerals = writer.numerals
         self.order = writer.options.order
         self.problems = problems
+        self._options = writer.options
         self._caps = writer.options.caps
         self._document = document
         self._parts = writer.parts
         self._new: dict[object, Node] = {}  # what belongs there once its rules are made
         self._kinds: dict[Members, Kinds] = {}
-        self._rules: dict[object, RuleRef] = {}
+        self._rules: dict[tuple[object, ...], RuleRef] = {}
+        self._possible: dict[Members, bool] = {}
         self._work: list[tuple[str, Callable[[], Node]]] = []
 
     def grammar(self, term: Term, source: str) -> GrammarIR:
@@ -167,7 +175,7 @@ class Emitter:
         except (TooLarge, Circular, RecursionError):
             return ANYTHING
 
-    def rule(self, key: object, hint: str, build: Callable[[], Node]) -> Node:
+    def rule(self, key: tuple[object, ...], hint: str, build: Callable[[], Node]) -> Node:
         """The rule filed under `key`; its body is made by `build`, later."""
         found = self._rules.get(key)
         if found is not None and found.name not in self.book.rules:
@@ -181,7 +189,7 @@ class Emitter:
     def alternatives(self, shape: Shape, level: int, place: Place | None, name: str) -> Node:
         """The JSON texts of `shape`, not shared."""
         options: list[Node] = []
-        for members in shape.objects:
+        for members in self.possible(shape):
             options.append(
                 self.rule(("object", members, level), name, partial(self.object_text, members, level, place, name))
             )
@@ -197,6 +205,19 @@ class Emitter:
         if shape.null:
             options.append(Literal(b"null"))
         return choice(options)
+
+    def possible(self, shape: Shape) -> tuple[Members, ...]:
+        """The objects of `shape`; in loose order, those that there are.
+
+        Loose texts may do without members that are required, so that their rules do not tell that one has no value.
+        """
+        if self.order != "loose":
+            return shape.objects
+        unknown = tuple(members for members in shape.objects if members not in self._possible)
+        if unknown:
+            exact = _Exact(self.algebra, self._options, self._document)
+            self._possible |= exact.told(self.algebra.fixed(replace(VOID, objects=unknown)))
+        return tuple(members for members in shape.objects if self._possible[members])
 
     # -- one type -------------------------------------------------------------------------------------------------
 
@@ -278,6 +299,23 @@ class Emitter:
         known = (word for word in (*words, *_LOGIC) if place is not None and word in place.schema)
         keyword = next(known, words[-1])
         self.problems.add(pointer, keyword, reason, lenient, once=once)
+
+
+class _Exact(Emitter):
+    """Finds out which objects have a text, in an order of members that has them all; what may wait has one."""
+
+    def __init__(self, algebra: SchemaAlgebra, options: SchemaOptions, document: Document) -> None:
+        exact = dataclasses.replace(options, order="any", caps=())
+        super().__init__(algebra, QuickWriter(RuleBook(), exact), Problems(), document)
+
+    def told(self, term: Term) -> dict[Members, bool]:
+        """Of all objects in `term` that do not wait, whether there are any."""
+        productive = productive_rules(self.grammar(term, ""))
+        made = ((key[1], call.name) for key, call in self._rules.items())
+        return {members: name in productive for members, name in made if isinstance(members, Members)}
+
+    def value(self, term: Term, level: int) -> Node:
+        return Literal(b"0") if self._document.is_deferrable(term) else self.now(term, level)
 
 
 _FEWER_MEMBERS = "let fewer conditions meet at one object, or use patterns that have no name in common"

@@ -15,6 +15,7 @@ from typing import Any
 
 from ...laboratory import has_mechanism
 from ..ir import Node, RuleRef
+from ..nodes import choice
 from .deferrable_schemas import DeferrableSchemas
 from .dialect import DEFAULT, Dialect, dialect_of
 from .emit import Emitter
@@ -53,19 +54,17 @@ class LazyDocument:
         self._write = write
         self._quick = writer.waits and has_mechanism("quick reader")
         self._waits: dict[Term, bool] = {TRUE: writer.waits}
+        self._parted: dict[Term, tuple[dict[str, Any], Term] | None] = {}
         self._dialect = dialect = self._declared()
-        self._reader = QuickReader(
-            DeferrableSchemas(
-                document,
-                dialect,
-                pointers=lambda: self.documents.has_local_references,
-                strict=self._options.strict_mode,
-                named=self._refers,
-                loose=self._options.order == "loose",
-            ),
-            writer,
-            self,
+        self._judge = DeferrableSchemas(
+            document,
+            dialect,
+            pointers=lambda: self.documents.has_local_references,
+            strict=self._options.strict_mode,
+            named=self._refers,
+            loose=self._options.order == "loose",
         )
+        self._reader = QuickReader(self._judge, writer, self)
 
     def _declared(self) -> Dialect:
         """The dialect of the document; one that nobody knows is a problem."""
@@ -88,7 +87,7 @@ class LazyDocument:
 
     def _holds(self, schema: Any) -> bool:
         """Whether `schema`, a part of the document, is deferrable, and may wait."""
-        return self._quick and self._reader.holds(schema)
+        return self._quick and self._judge.holds(schema)
 
     def part(self, schema: Any, pointer: str) -> Node:
         """What reads `schema`, which stands at `pointer` in the document: a call where that is a rule."""
@@ -158,11 +157,45 @@ class LazyDocument:
         return found
 
     def value(self, term: Term, level: int) -> Node | None:
-        """The values of a deferrable schema as a node; None for other terms."""
-        if not self.is_deferrable(term):
+        """The values of a deferrable schema as a node, or of alternatives some of which wait; None for other terms."""
+        if self.is_deferrable(term):
+            schema, name = (term.schema, term.name) if isinstance(term, Place) else (True, "any")
+            return self._reader.value(schema, level, name)
+        if not isinstance(term, Place) or not self._quick:
             return None
-        schema, name = (term.schema, term.name) if isinstance(term, Place) else (True, "any")
-        return self._reader.value(schema, level, name)
+        if term not in self._parted:
+            self._parted[term] = self._in_two(term)
+        parts = self._parted[term]
+        if parts is None:
+            return None
+        waiting, others = parts
+        return choice((self._reader.value(waiting, level, term.name), self.emitter.value(others, level)))
+
+    def _in_two(self, place: Place) -> tuple[dict[str, Any], Term] | None:
+        """Alternatives in two parts: the objects among them that may wait, as a schema, and all others.
+
+        One of five hundred tools that is not deferrable leaves the others as they are.
+        """
+        words = self.reader.keywords(place)
+        if words == ["$ref"] and isinstance(self._judge.followed(place.schema), dict):
+            target = self.reader.target(place, "$ref")
+            return self._in_two(target) if isinstance(target, Place) else None
+        if words not in (["anyOf"], ["oneOf"]) or place.context != self.documents.root_context:
+            return None
+        word, options = words[0], place.schema[words[0]]
+        if not isinstance(options, list) or not all(isinstance(one, dict | bool) for one in options):
+            return None
+        found = self._judge.waiting(word, options)
+        waiting = {"anyOf": found}
+        if not found or not self._holds(waiting):
+            return None
+        known = set(map(id, found))
+        others = [
+            self.reader.term_in(place, one, place.name, word, i)
+            for i, one in enumerate(options)
+            if id(one) not in known
+        ]
+        return waiting, self.reader.algebra.any_of(*others)
 
     def key(self, term: Term, level: int) -> object | None:
         """What stands for the values of `term` in all documents of the grammar; None where it depends on this one."""

@@ -65,7 +65,7 @@ cdef class Words:
 cdef class QuickReader:
     """Rules for the deferrable schemas of one document.
 
-    `judge` says which these are.  `document` (`document.LazyDocument`) writes what goes through the algebra and knows
+    `judge` says which these are, and is asked first.  `document` (`document.LazyDocument`) writes what goes through the algebra and knows
     what rules depend on besides their schemas.
     """
 
@@ -78,10 +78,6 @@ cdef class QuickReader:
         self.words = judge.words
         self.known = {}
         self.rules = {}
-
-    def holds(self, schema):
-        """Whether `schema`, a part of the document, is deferrable, so that `value` may be asked for it."""
-        return self.judge.holds(schema)
 
     cpdef Node value(self, schema, int level, str hint):
         """The JSON texts of a deferrable schema: calls of rules, texts, or a choice of these.

@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import urldefrag, urljoin
 
 from ...clock import look
+from .deferrable_schemas import UNSET, is_pointer, pointed
 from .dialect import DEFAULT, Dialect, dialect_of
 from .keywords import KEYWORDS, TABLE, schemas_in
 from .keywords.entry import Schemas
@@ -228,20 +229,12 @@ class Documents:
 
     def _local(self, reference: str, context: Context) -> Target | None:
         """A plain pointer into the root document where nothing else has a name: no library needed."""
-        if self._named or self._scoped or context.base != self._base or not reference.startswith("#"):
+        if self._named or self._scoped or context.base != self._base or not is_pointer(reference):
             return None
-        if "%" in reference or (len(reference) > 1 and reference[1] != "/"):
-            return None
-        at = self._root
-        for part in reference[2:].split("/") if len(reference) > 1 else ():
-            key = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(at, dict) and key in at:
-                at = at[key]
-            elif isinstance(at, list) and key.isdecimal() and int(key) < len(at):
-                at = at[int(key)]
-            else:
-                raise Unresolved(f"the reference {reference!r} points to nothing")
-        return Target(at, context, reference)
+        found = pointed(self._root, reference)
+        if found is UNSET:
+            raise Unresolved(f"the reference {reference!r} points to nothing")
+        return Target(found, context, reference)
 
     def _lookup(self, reference: str, context: Context) -> Any:
         from referencing import exceptions

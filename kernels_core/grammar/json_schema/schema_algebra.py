@@ -384,7 +384,7 @@ class SchemaAlgebra:
         found = replace(
             self.meet(replace(within, arrays=(), objects=()), once),
             arrays=self._united(
-                self._once_each(arrays, [s.arrays for s in shapes], self.meet_arrays, self._complement_arrays),
+                self._arrays_once_each(arrays, [s.arrays for s in shapes]),
                 item_shapes.covers,
                 max(len(shape.arrays) for shape in shapes),
             ),
@@ -394,24 +394,16 @@ class SchemaAlgebra:
         )
         return (ANYTHING if found == ANYTHING else found), True
 
-    def _once_each(
-        self,
-        groups: list[tuple[T, ...]],
-        whole: list[tuple[T, ...]],
-        meet: Callable[[tuple[T, ...], tuple[T, ...]], tuple[T, ...]],
-        complement_of: Callable[[tuple[T, ...]], tuple[T, ...]],
-    ) -> tuple[T, ...]:
+    def _arrays_once_each(self, groups: list[tuple[Items, ...]], whole: list[tuple[Items, ...]]) -> tuple[Items, ...]:
         """Alternatives of each group without what they share with the others, which `whole` has in full."""
-        result: list[T] = []
+        result: list[Items] = []
         for i, group in enumerate(groups):
+            others = [other for j, items in enumerate(whole) if j != i for other in items]
             for alternative in group:
-                left: tuple[T, ...] = (alternative,)
-                for j, others in enumerate(whole):
-                    if i == j:
-                        continue
-                    for other in others:
-                        if left and meet(left, (other,)):
-                            left = meet(left, complement_of((other,)))
+                left: tuple[Items, ...] = (alternative,)
+                for other in others:
+                    if left and self.meet_arrays(left, (other,)):
+                        left = self.meet_arrays(left, self._complement_arrays((other,)))
                 result.extend(left)
         return tuple(result)
 

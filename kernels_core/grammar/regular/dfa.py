@@ -189,7 +189,8 @@ def explored(item: Language, limit: int) -> Dfa:
         try:
             found = _explore(item, limit)
         except TooManyStates as error:
-            _EXPLORED.keep(item, str(error) if isinstance(error, TooLarge) else limit, min(item.size, _HEAVY))
+            if not isinstance(_EXPLORED.known(item), Dfa):  # another thread had more states, and found it meanwhile
+                _EXPLORED.keep(item, str(error) if isinstance(error, TooLarge) else limit, min(item.size, _HEAVY))
             raise
         _EXPLORED.keep(item, found, _cells(found, item, limit))
     if isinstance(found, int) or len(found.table) > limit:

@@ -53,7 +53,7 @@ from .tag_lists import ReadTag, TagList
 from .tokens import Spellings, Vocabulary, token_id
 
 _MAX_DEPTH = 100  # formats in formats
-_FORMATS: dict[str, str] = {
+FORMATS: dict[str, str] = {
     "const_string": "value",
     "json_schema": " ".join(("json_schema", "style", *TAG_OPTIONS, "excludes")),
     "any_text": "excludes max_tokens max_chars",
@@ -140,15 +140,15 @@ class Builder:
         if not isinstance(value, Mapping):
             raise InvalidStructuralTagError("Format must be an object with a type", path)
         kind = value.get("type")
-        if not isinstance(kind, str) or kind not in _FORMATS:
+        if not isinstance(kind, str) or kind not in FORMATS:
             what = "the key 'type' is missing" if kind is None else f"Format type not recognized: {kind}"
-            raise InvalidStructuralTagError(f"{what}; the types are {', '.join(_FORMATS)}", path)
+            raise InvalidStructuralTagError(f"{what}; the types are {', '.join(FORMATS)}", path)
         build: Callable[[Fields, End | None], Node] = getattr(self, f"_{kind}")
         if self._depth == _MAX_DEPTH:
             raise InvalidStructuralTagError(f"formats are nested deeper than {_MAX_DEPTH}", path)
         self._depth += 1
         try:
-            return build(Fields(value, path, _FORMATS[kind].split()), end)
+            return build(Fields(value, path, FORMATS[kind].split()), end)
         finally:
             self._depth -= 1
 
@@ -461,7 +461,7 @@ class Builder:
     def _checked_tag(self, value: Any, path: str) -> Fields:
         if not isinstance(value, Mapping) or value.get("type", "tag") != "tag":
             raise InvalidStructuralTagError("a format of type 'tag' is expected here", path)
-        return Fields(value, path, _FORMATS["tag"].split())
+        return Fields(value, path, FORMATS["tag"].split())
 
     def _read_tag(self, tag: Fields, begin: str | Node, hint: str) -> ReadTag:
         """A tag of a list.  Schemas without instances are refused, so that arguments can be written."""
@@ -636,8 +636,3 @@ def _is_free(value: Any) -> bool:
         case "dispatch":
             return value.get("loop", True) is True
     return False
-
-
-def format_types() -> tuple[str, ...]:
-    """The types of formats."""
-    return tuple(_FORMATS)

@@ -26,7 +26,7 @@ from ..json_schema.emit import SIMPLER_STRINGS, STRING_WORDS
 from ..json_schema.layout import FLAT, Layout
 from ..json_schema.numbers import Numbers
 from ..json_schema.problems import too_much
-from ..json_schema.raw_spelling import Outside, RawSpeller, without
+from ..json_schema.raw_spelling import Outside, RawSpeller
 from ..json_schema.shapes import ANYTHING, VOID, Items, Shape, replace
 from ..json_schema.terms import TRUE, Place, Term
 from ..regular.dfa import TooManyStates
@@ -38,9 +38,7 @@ from ..regular.languages import (
     Words,
     character,
     concat,
-    intersection,
     loop,
-    matches,
     union,
 )
 from .json_excluding import LEFT_OUT, CarefulEmitter, CarefulObject
@@ -119,7 +117,7 @@ class ElementEmitter(CarefulEmitter):
         text = partial(_ObjectElements, place=place)
         return nodes.choice(
             self.rule(("elements", members), name, partial(self.object_text, members, FLAT, place, name, text))
-            for members in shape.objects
+            for members in self.possible(shape)
         )
 
     def element(self, front: Node, term: Term, back: Node, around: Place | None, *, skip: str = "") -> Node:
@@ -199,9 +197,7 @@ class _ObjectElements(CarefulObject):
     def __init__(self, emitter: ElementEmitter, *rest: Any, **more: Any) -> None:
         super().__init__(emitter, *rest, **more)
         self.layout = emitter.gaps
-
-    def can_write(self, name: str) -> bool:
-        return matches(_names(frozenset(self.emitter.style.entities)), name) and super().can_write(name)
+        self.names = _names(frozenset(emitter.style.entities))
 
     def name_text(self, name: str) -> Node:
         return self.emitter.names.text(name)
@@ -215,9 +211,7 @@ class _ObjectElements(CarefulObject):
                 reason = "in this style only declared names can be written"
                 self.emitter.report(self.place, ("additionalProperties", "patternProperties"), reason, LEFT_OUT)
             return nodes.choice(())
-        emitter = self.emitter
-        names = without(intersection(keys, _names(frozenset(style.entities))), emitter.avoid)
-        return emitter.outside.stand_in(emitter.names.texts(names, f"{self.name}_name"), emitter.book)
+        return self.bare_names(keys)
 
     def member(self, key: Node, term: Term) -> Node:
         return nodes.seq(self.parted(key, term))

@@ -18,7 +18,7 @@ from ..json_schema.raw_spelling import Outside, RawSpeller, without
 from ..json_schema.schema_options import SchemaOptions
 from ..json_schema.spelling import Speller
 from ..json_schema.terms import Term
-from ..regular.languages import Language, character, intersection, loop, matches
+from ..regular.languages import Language, character, loop
 from ..rulebook import RuleBook
 from .json_excluding import CarefulEmitter, CarefulObject
 from .styles import GEMMA_MARK, GEMMA_SPECIAL
@@ -43,17 +43,13 @@ class _Marked(RawSpeller):
 class _BareObject(CarefulObject):
     emitter: BareEmitter
     as_json = False
-
-    def can_write(self, name: str) -> bool:
-        return matches(_NAMES, name) and super().can_write(name)
+    names = _NAMES
 
     def name_text(self, name: str) -> Node:
         return nodes.literal(name.encode())
 
     def other_key(self, keys: Language) -> Node:
-        emitter = self.emitter
-        names = without(intersection(keys, _NAMES), emitter.avoid)
-        return emitter.outside.stand_in(emitter.names.texts(names, f"{self.name}_name"), emitter.book)
+        return self.bare_names(keys)
 
     def parted(self, key: Node, term: Term) -> tuple[Node, Node]:
         # A name may be the beginning of another, but a name and a colon may not.

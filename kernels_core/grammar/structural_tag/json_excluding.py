@@ -18,12 +18,12 @@ from ..json_schema.emit import SIMPLER_STRINGS, STRING_WORDS, Emitter
 from ..json_schema.members import value_of
 from ..json_schema.objects import ObjectText
 from ..json_schema.problems import too_much
-from ..json_schema.raw_spelling import CarefulSpeller, Outside, without
+from ..json_schema.raw_spelling import CarefulSpeller, Outside, RawSpeller, without
 from ..json_schema.shapes import Members
 from ..json_schema.spelling import Speller
 from ..json_schema.terms import Place, origin
 from ..regular.dfa import TooManyStates, is_empty
-from ..regular.languages import Language, Words
+from ..regular.languages import ALL, Language, Words, intersection, matches
 
 LEFT_OUT = "it is left out"
 
@@ -32,6 +32,7 @@ class CarefulEmitter(Emitter):
     """Writes JSON without the texts in `avoid`.  Strings that all schemas of a tag may share are `outside`."""
 
     object_kind: type[CarefulObject]
+    names: RawSpeller  # of names, where these are written as they are
 
     def __init__(self, avoid: Iterable[str], outside: Outside, *rest: Any) -> None:
         super().__init__(*rest)
@@ -77,6 +78,7 @@ class CarefulObject(ObjectText):
     """Objects whose declared names can all be written, or are refused."""
 
     emitter: CarefulEmitter
+    names: Language = ALL  # those that can be written
 
     def __init__(
         self,
@@ -100,7 +102,13 @@ class CarefulObject(ObjectText):
 
     def can_write(self, name: str) -> bool:
         """Can a member have this name?"""
-        return not any(text in name for text in self.emitter.avoid)
+        return matches(self.names, name) and not any(text in name for text in self.emitter.avoid)
+
+    def bare_names(self, keys: Language) -> Node:
+        """The texts of the names in `keys` that can be written, as they are."""
+        emitter = self.emitter
+        names = without(intersection(keys, self.names), emitter.avoid)
+        return emitter.outside.stand_in(emitter.names.texts(names, f"{self.name}_name"), emitter.book)
 
     def name_text(self, name: str) -> Node:
         """A name that can be written."""

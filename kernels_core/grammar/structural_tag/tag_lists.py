@@ -142,13 +142,12 @@ class TagList:
         begins: Sequence[Any] = () if self._deferrable is None else self._deferrable.begins
         found: list[tuple[int, bytes, Sequence[Node]]] = []
         for at in members:
+            if not name_tokens and at not in read:
+                found.append((at, begins[at][len(skip) :].encode(), ()))
+                continue
             begin = read[at].begin if at in read else begins[at]
             if isinstance(begin, str):
-                begin = begin.removeprefix(skip)
-                if not name_tokens and at not in read:
-                    found.append((at, begin.encode(), ()))
-                    continue
-                begin = self._spellings.node(begin)
+                begin = self._spellings.node(begin[len(skip) :])
             first, *more = begin.items if isinstance(begin, Seq) else (begin,)
             found.append((at, first.value, more) if isinstance(first, Literal) else (at, b"", (first, *more)))
         return found

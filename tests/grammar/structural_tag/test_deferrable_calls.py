@@ -203,6 +203,11 @@ def test_styles_are_late_where_nothing_can_be_wrong(style: str) -> None:
         ({"pattern": "^[a-z<>/]*$"}, [], False),  # may hold the end
         ({"enum": ["</parameter>"]}, [], False),
         ({"type": "integer", "enum": ["x"]}, [], True),  # it may not come
+        ({"type": "array", "items": {}, "minItems": 1, "enum": ["x"]}, [], True),
+        ({"type": "integer", "minimum": 3, "enum": ["x"]}, [], True),
+        ({"type": "integer", "minimum": 3, "enum": [2]}, [], False),
+        ({"type": ["string", "array"], "items": {}, "enum": ["x"]}, [], True),
+        ({"enum": ["x"], "pattern": "^y"}, [], False),
         ({"type": "integer", "enum": [5.0]}, [], False),  # an integer in some dialects
     ],
 )

@@ -41,6 +41,5 @@ cdef enum Types:
 
 cdef class QuickTable:
     cdef readonly frozenset idle    # notes that give no name
-    cdef readonly list why
     cdef unsigned char quick[MOST_KEYWORDS]
     cdef unsigned char types[MOST_KEYWORDS]

@@ -23,5 +23,4 @@ class Quick(IntEnum):
 
 class QuickTable:
     idle: frozenset[str]
-    why: list[str]
     def __init__(self, entries: tuple[object, ...]) -> None: ...

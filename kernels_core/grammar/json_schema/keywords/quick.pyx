@@ -24,7 +24,6 @@ cdef class QuickTable:
         cdef int number
         if len(entries) > MOST_KEYWORDS:
             raise ValueError(f"more than {MOST_KEYWORDS} keywords")
-        self.why = [entry.why for entry in entries]
         self.idle = frozenset([entry.name for entry in entries if entry.quick == Quick.NOTE and not entry.names])
         for number, entry in enumerate(entries):
             if entry.name not in BY_NAME.get(entry.quick, (entry.name,)):
