@@ -37,6 +37,7 @@ _SUFFIXES: Final[dict[str, Language | None]] = {
     ".jsonc": None,
     ".json5": None,
 }
+COMMENTED: Final = (".jsonc", ".json5")
 _FOREIGN: Final = (".yaml", ".yml", ".toml")
 _LARK = re.compile(
     r"^(?:%(?:import|ignore|llguidance|json|lark|declare)\b"
