@@ -120,7 +120,7 @@ def test_a_request_offers_what_its_answer_is_to_be(asked: dict[str, Any], langua
     with wb.explore(request, BYTES) as explorer:
         panel = explorer.panels["source"]
         assert isinstance(panel, SourcePanel)
-        assert "this object is a request to a model, and no schema" in panel.view.mistakes[0]["message"]
+        assert "this object is a request to a model, or what one" in panel.view.mistakes[0]["message"]
         assert panel.view.offer.startswith("use what stands at #/")
         panel.received({"kind": "offer"})
         assert explorer.session.edits.draft is None

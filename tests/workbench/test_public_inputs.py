@@ -155,6 +155,40 @@ def test_json_with_comments(tmp_path: Path) -> None:
         assert mistake.line == 3
 
 
+def test_json_with_comments_that_was_pasted_says_where_they_may_stay() -> None:
+    for text in (f"{{ // of VS Code\n{json.dumps(WEATHER)[1:]}", f"// of VS Code\n{json.dumps(WEATHER)}"):
+        source = Source.of(text)
+        assert source.language == "json_schema"
+        (mistake,) = source.check()
+        assert "a file whose name ends in .jsonc may have them" in mistake.cure
+
+
+def test_json_as_a_text_of_json_says_what_to_take() -> None:
+    (mistake,) = Source.of(json.dumps(json.dumps(WEATHER, indent=1))).check()
+    assert "take the JSON that it holds as a text" in mistake.message
+    assert Source.of('"[^"]*"').language == "regex"
+
+
+@pytest.mark.parametrize(
+    "text", ["openapi: 3.1.0\ninfo:\n  title: x\n", "type: object\nproperties:\n  city:\n    type: string\n"]
+)
+def test_yaml_is_called_so(text: str) -> None:
+    with pytest.raises(ValueError, match="this looks like YAML, which is not read"):
+        Source.of(text)
+
+
+def test_functions_of_python_are_no_tools() -> None:
+    with pytest.raises(TypeError, match="give its name, description and parameters"):
+        Source.of([test_yaml_is_called_so])
+
+
+def test_an_openapi_document_offers_nothing_of_its_own_shape() -> None:
+    draft = Session.opened('{"openapi": "3.0.3", "info": {}, "components": {"schemas": {}}}', BYTES).edits.draft
+    assert draft is not None
+    assert draft.offer is None
+    assert "in components.schemas" in draft.mistakes[0].cure
+
+
 @pytest.mark.parametrize(
     ("given", "where"),
     [
@@ -167,6 +201,9 @@ def test_json_with_comments(tmp_path: Path) -> None:
         ({**CHAT, "output_format": {"type": "json_schema", "schema": WEATHER}}, "#/output_format/schema"),
         ({**CHAT, "functions": [FUNCTION]}, "#/functions"),
         ({"contents": [], "generationConfig": {"responseSchema": WEATHER}}, "#/generationConfig/responseSchema"),
+        ({"type": "json_schema", "json_schema": {"name": "w", "schema": WEATHER}}, "#/json_schema/schema"),
+        ({"format": {"type": "json_schema", "name": "w", "schema": WEATHER}}, "#/format/schema"),
+        ({"inputs": "x", "parameters": {"grammar": {"type": "regex", "value": "a+"}}}, "#/parameters/grammar/value"),
         ({"json": WEATHER}, "#/json"),
         ({"choice": ["yes", "no"]}, "#/choice"),
     ],

@@ -55,17 +55,18 @@ def example_given(source: Source) -> Mistake | None:
     if value is None:
         return None
     names = ", ".join(f"`{name}`" for name in list(value)[:SHOWN]) + (" ..." if len(value) > SHOWN else "")
-    cure = "if it is an example, take the schema of its shape"
-    if {"openapi", "swagger"} & value.keys():
+    cure, asked = "if it is an example, take the schema of its shape", _is_request(value)
+    if _is_openapi(value):
         cure = "take one of the schemas of this OpenAPI document, in components.schemas"
     elif (held := held_in(value)) is not None:
         cure = f"{held.what} stands at {held.pointer}: take that one"
-    elif _is_request(value):
+    elif asked:
         cure = "take in its place what the answer is to be: a schema, tools or a grammar"
     elif any(is_stray(name, value[name]) for name in value):
         return None  # members without `properties`, which is told of schemas everywhere
-    what = "is a request to a model, and no schema" if _is_request(value) else "is no schema"
-    said = f"this object {what}: none of its keys ({names}) is a keyword, so it allows every JSON value"
+    said = f"this object is no schema: none of its keys ({names}) is a keyword, so it allows every JSON value"
+    if asked:
+        said = "this object is a request to a model, or what one says of its answer, and no schema"
     return mistake_at(source.text, source.text.index("{"), 0, said, cure, "#")
 
 
@@ -79,7 +80,7 @@ def _no_schema(source: Source) -> dict[str, Any] | None:
         return None
     if not isinstance(value, dict):
         return None
-    words = KEYWORDS.keys() - {"format"} if _is_request(value) else KEYWORDS  # which is Ollama's for a schema
+    words = KEYWORDS.keys() - {"format", "type"} if _is_request(value) else KEYWORDS  # these are requests', too
     if any(name in words and name not in (*NOTES, "id") for name in value):
         return None
     own = {name: one for name, one in value.items() if name not in words and not name.startswith("x-")}
@@ -87,8 +88,16 @@ def _no_schema(source: Source) -> dict[str, Any] | None:
 
 
 def _is_request(value: Mapping[str, Any]) -> bool:
+    """Whether it is a request, or what one says of its answer, as `response_format` and `text` do."""
+    inner = value["format"] if isinstance(value.get("format"), Mapping) else value
+    if inner.get("type") == "json_schema" and isinstance(inner.get("schema", inner.get("json_schema")), Mapping):
+        return True
     asked = any(isinstance(value.get(name), list | str | dict) for name in _CHATS)
     return asked and not _ASKING.isdisjoint(value)
+
+
+def _is_openapi(value: Mapping[str, Any]) -> bool:
+    return not value.keys().isdisjoint(("openapi", "swagger"))
 
 
 def held_in(value: Mapping[str, Any]) -> Held | None:
@@ -108,6 +117,8 @@ def held_in(value: Mapping[str, Any]) -> Held | None:
                 if holds and _looks_like_a_schema(inner):
                     return Held(at, "a schema", "json_schema", inner)
                 waiting.append((at, inner))
+            elif lower == "value" and around.get("type") == "regex" and isinstance(inner, str):
+                return Held(at, "a regular expression", "regex", inner)
             elif (asked or lower.startswith("guided_")) and (found := _held_as_text(at, lower, inner)) is not None:
                 return found
     return None
@@ -143,7 +154,7 @@ def draft_of_example(source: Source, in_use: Source) -> Draft | None:
     if held is not None:
         given = held.given if isinstance(held.given, str) else lay_out(held.given)
         offer, taking = Source(held.language, given), f"use what stands at {held.pointer}"
-    elif _is_request(value):
+    elif _is_request(value) or _is_openapi(value):
         return Draft(source, (found,), DraftError(found.message), in_use)
     else:
         text = json.dumps(schema_of(json.loads(source.text)), indent=2, ensure_ascii=False)

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_origin
 
 from kernels_core import (
@@ -244,6 +245,11 @@ class Source:
                 raise TypeError(
                     "a list of texts describes no tools; for one of several texts write the regular expression "
                     f'{bare!r}, and for one of them as a JSON string {{"enum": [...]}}'
+                )
+            if any(isinstance(item, FunctionType) for item in value):
+                raise TypeError(
+                    "a function of Python is no tool here: give its name, description and parameters (a JSON schema), "
+                    "as LangChain's convert_to_openai_tool writes them"
                 )
             value = [_dumped(item) if _is_instance(item) else item for item in value]
         elif isinstance(value, re.Pattern):
