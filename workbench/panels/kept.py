@@ -127,7 +127,7 @@ def _cell() -> str | None:
     """The notebook's cell that runs now; None where nobody says: it is no notebook, or an older front end."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
-    asked = getattr(shell, "get_parent", dict)() or {}
+    asked: Mapping[str, Any] = getattr(shell, "get_parent", dict)() or {}
     found = asked.get("metadata", {}).get("cellId")
     return found if isinstance(found, str) else None
 
