@@ -262,11 +262,11 @@ def _fault(asked: Asked, text: str, calls: Sequence[Sequence[str]], finish: str)
 
 
 def _invalid(schema: object, text: str) -> str:
-    """What is wrong with a whole answer; "" also where nobody can say, of a number with thousands of digits."""
+    """What is wrong with a whole answer, or why nobody can say, as of a number with thousands of digits."""
     try:
         return Referee(schema).complaint(text) or ""
-    except Unjudged:
-        return ""
+    except Unjudged as error:
+        return f"not judged: {error}"
 
 
 @cache

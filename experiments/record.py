@@ -41,6 +41,12 @@ class ShownTable:
         return found[0][self.heads.index(head)]
 
 
+def check_section(section: str) -> None:
+    """`ValueError` for a name that cannot be a file's."""
+    if not re.fullmatch(r"[\w -]+", section):
+        raise ValueError(f"a section is named by words, not {section!r}")
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One section of the results.
@@ -91,8 +97,7 @@ class Record:
 
     def save(self, folder: Path, name: str = "") -> Path:
         """Write the file, under its own name unless another is given; a row of a table is a line of it."""
-        if not re.fullmatch(r"[\w -]+", self.section):
-            raise ValueError(f"a section is named by words, not {self.section!r}")
+        check_section(self.section)
         rows: list[str] = []
 
         def held(row: Sequence[str]) -> str:

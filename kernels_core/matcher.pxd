@@ -11,6 +11,7 @@ cdef class GrammarMatcher(TextInTime):
     cdef MaskRec* _answer
 
     cdef bint _is_prepared(self) noexcept
+    cdef bint _is_found(self) noexcept
     cdef MaskRec* _mask(self) except NULL
     cdef MaskRec* _mask_once(self) except NULL
     cdef MaskRec* _without_refused(self, MaskRec* mask) except NULL

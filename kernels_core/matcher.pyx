@@ -219,13 +219,19 @@ cdef class GrammarMatcher(TextInTime):
         self._asked, self._answer = self._last, left
         return left
 
+    cdef bint _is_found(self) noexcept:
+        """Whether a pointer leads to the mask here, or to what predicates are asked about; else some of it is made."""
+        cdef MaskRec* mask = <MaskRec*>ms_load(&self._last.set.mask)
+        return mask != NULL and (self._deadline < 0 or self._asked_in_time is self._last
+                                 or self._known_in_time(mask) != NULL)
+
     cdef MaskRec* _traced_mask(self) except NULL:
         """`_mask`, with an event of how it was found; counters of other threads' fills may be in it."""
         cdef MaskRec* mask
         cdef object tracing = self._tracing
         cdef int64_t made = self._masks.state_misses, pool = self._masks.pool_hits, partial = self._masks.partial_hits
         cdef int64_t hits = self._masks.state_hits
-        cdef bint known = ms_load(&self._last.set.mask) != NULL
+        cdef bint known = self._is_found()
         cdef int64_t started = ms_clock(), spent
         self._tracing = None
         try:

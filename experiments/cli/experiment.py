@@ -107,6 +107,7 @@ def run(
     from experiments.executors import make_executor
     from experiments.history import keep_run
     from experiments.ledger import Ledger, params_hash
+    from experiments.record import check_section
     from experiments.registry import find_experiment, repeated, without_folders
     from experiments.report import provenance, rows_of
     from experiments.running import Result
@@ -130,6 +131,7 @@ def run(
         if path.suffix not in {".csv", ".parquet", ".html", ".md"}:
             raise typer.BadParameter(f"--out {path}: the name must end in .csv, .parquet, .html or .md")
     try:
+        check_section(section)
         passes = repeated(experiment.grid("quick" if quick else "full", options or ()), repeats)
         kind = "processes:1" if repeats > 1 and executor == "serial" else executor
         make = partial(make_executor, kind, timeout_s=timeout, memory_gb=memory_gb)

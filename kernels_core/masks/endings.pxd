@@ -73,6 +73,13 @@ cdef struct Walked:
     SetRec* set
 
 
+cdef struct Stretch:
+    # Ids in a row, behind each of which as many tokens end the text.
+    int32_t first
+    int32_t past
+    int64_t tokens
+
+
 cdef struct Ending:
     # What is known of a set; `Span`s are added at the front.
     int64_t tokens          # to an end of the text
@@ -119,9 +126,9 @@ cdef class ShortestEnds:
                            vector[int64_t]& lengths) except NULL nogil
     cdef MaskRec* only(self, MaskRec* mask, vector[int32_t]& allowed) except NULL nogil
     cdef int64_t _to_end(self, SetRec* record) except -1 nogil
-    cdef int _walk(self, SetRec* record, vector[int32_t]& ids, vector[int64_t]& lengths) except -1 nogil
-    cdef MaskRec* _keep(self, SetRec* record, MaskRec* mask, int64_t left, const vector[int32_t]& ids,
-                        const vector[int64_t]& lengths) except NULL nogil
+    cdef int _walk(self, SetRec* record, vector[Stretch]& stretches) except -1 nogil
+    cdef MaskRec* _keep(self, SetRec* record, MaskRec* mask, int64_t left, const int32_t* ids,
+                        const vector[Stretch]& found) except NULL nogil
     cdef MaskRec* _only(self, MaskRec* mask, vector[int32_t]& allowed) except NULL nogil
     cdef int32_t _place(self, int32_t state, int32_t counter) except -1 nogil
     cdef int32_t _of_item(self, const Item& item, int32_t* missing) except -1 nogil

@@ -42,7 +42,7 @@ from kernels_core.masks.trie cimport Below, child_of, live_children
 from kernels_core.errors import BudgetExceededError
 
 cdef int64_t MOST_STEPS = 1 << 19       # of one search, and of all that it waits for: some 100 bytes each
-cdef size_t MOST_TAKEN_OUT = 1024       # of a mask; others are drafted anew
+cdef int64_t MOST_TAKEN_OUT = 1024       # of a mask; others are drafted anew
 
 
 cdef class ShortestEnds:
@@ -137,7 +137,9 @@ cdef class ShortestEnds:
         empty for others: they get what the bytes of tokens say, if that was looked for.
         """
         cdef unique_lock[mutex] _held = unique_lock[mutex](self.machine.lock[0])
+        cdef vector[Stretch] found
         cdef Span* span
+        cdef int32_t n
         self._to_end(record)
         span = <Span*>ms_load(&(<Ending*>record.ending).spans)
         while span != NULL:
@@ -145,15 +147,18 @@ cdef class ShortestEnds:
                 return span.mask
             span = span.next
         if ids.empty() and not record.tokens:
-            self._walk(record, ids, lengths)
-        return self._keep(record, mask, left, ids, lengths)
+            self._walk(record, found)
+            return self._keep(record, mask, left, self.trie.ids.data(), found)
+        for n in range(<int32_t>ids.size()):
+            found.push_back(Stretch(n, n + 1, lengths[n]))
+        return self._keep(record, mask, left, ids.data(), found)
 
-    cdef int _walk(self, SetRec* record, vector[int32_t]& ids, vector[int64_t]& lengths) except -1 nogil:
-        """Find the ids that the bytes of tokens lead to from `record`, and how many tokens end the text behind each."""
+    cdef int _walk(self, SetRec* record, vector[Stretch]& stretches) except -1 nogil:
+        """Find the ids of the trie that the bytes of tokens lead to from `record`, in stretches: a string that goes on
+        takes most of the vocabulary, and leads back to one set."""
         cdef vector[Walked] todo
         cdef int32_t[256] found
-        cdef int32_t node, count, k, i, past
-        cdef int64_t length
+        cdef int32_t node, count, k, first, past
         cdef uint64_t[4] loop           # bytes that lead from `looked_at` back to itself, if `loops`
         cdef bint loops = False
         cdef SetRec* looked_at = NULL
@@ -176,35 +181,41 @@ cdef class ShortestEnds:
                         loops = may_loop(self.machine, target) and loop_of(self.machine, target, loop)
                     if loops and _is_within(self.trie.below[self.trie.nodes[found[k]].below], loop):
                         past = self.trie.nodes[found[k]].skip
-                if self.trie.nodes[found[k]].token_first < self.trie.nodes[past].token_first:
-                    length = self._to_end(settled(self.machine, target))
-                    for i in range(self.trie.nodes[found[k]].token_first, self.trie.nodes[past].token_first):
-                        ids.push_back(self.trie.ids[i])
-                        lengths.push_back(length)
+                first = self.trie.nodes[found[k]].token_first
+                if first < self.trie.nodes[past].token_first:
+                    stretches.push_back(Stretch(first, self.trie.nodes[past].token_first,
+                                                self._to_end(settled(self.machine, target))))
                 if self.trie.nodes[found[k]].skip > past:
                     todo.push_back(Walked(found[k], target))
         return 0
 
-    cdef MaskRec* _keep(self, SetRec* record, MaskRec* mask, int64_t left, const vector[int32_t]& ids,
-                        const vector[int64_t]& lengths) except NULL nogil:
-        """`filtered`, once it is known of all `ids` of `mask` how many tokens end the text behind each."""
-        cdef vector[int32_t] allowed, refused, nothing
+    cdef MaskRec* _keep(self, SetRec* record, MaskRec* mask, int64_t left, const int32_t* ids,
+                        const vector[Stretch]& found) except NULL nogil:
+        """`filtered`, once it is known of all ids of `mask` how many tokens end the text behind each: they are `found`
+        in `ids`."""
+        cdef vector[int32_t] some, nothing
         cdef Span* span = <Span*>self.machine.arena.take(sizeof(Span))
         cdef Ending* ending = <Ending*>record.ending
+        cdef int64_t allowed = 0, refused = 0
+        cdef bint takes_out
+        cdef int32_t i
         cdef size_t n
         span.low, span.high, span.mask = 0, NEVER, mask
-        for n in range(ids.size()):
-            if lengths[n] <= left:
-                span.low = max(span.low, lengths[n])
-                allowed.push_back(ids[n])
+        for n in range(found.size()):
+            if found[n].tokens <= left:
+                span.low = max(span.low, found[n].tokens)
+                allowed += found[n].past - found[n].first
             else:
-                span.high = min(span.high, lengths[n])
-                refused.push_back(ids[n])
-        if refused.size() > MOST_TAKEN_OUT or mask.words == NULL and refused.size():
-            span.mask = self._only(mask, allowed)
-        elif refused.size():
-            span.mask = self.table.alter(mask, nothing, refused)
-        if allowed.empty():
+                span.high = min(span.high, found[n].tokens)
+                refused += found[n].past - found[n].first
+        if refused:
+            takes_out = mask.words != NULL and refused <= MOST_TAKEN_OUT
+            for n in range(found.size()):
+                if takes_out == (found[n].tokens > left):
+                    for i in range(found[n].first, found[n].past):
+                        some.push_back(ids[i])
+            span.mask = self.table.alter(mask, nothing, some) if takes_out else self._only(mask, some)
+        if not allowed:
             span.low = 0
         span.next = <Span*>ending.spans
         ms_store(&ending.spans, span)

@@ -37,6 +37,8 @@ def test_what_was_typed_comes_back_after_a_restart(browser: Browser, lab: Lab, t
         return state_in(lab.folder / "restored.ipynb")
 
     assert until(page, saved)
+    run_all(page)
+    expect(page.get_by_test_id("kept")).to_contain_text('{"city":␣"Lund', timeout=60_000)
     page.evaluate("async () => { await window.jupyterapp.shell.currentWidget.sessionContext.restartKernel(); }")
     run_all(page)
     expect(page.get_by_test_id("kept")).to_contain_text('{"city":␣"Lund', timeout=60_000)

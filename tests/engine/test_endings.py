@@ -412,6 +412,26 @@ def test_a_count_of_millions_is_a_product() -> None:
         matcher.complete_within(1000)
 
 
+def test_masks_of_thousands_of_tokens_are_those_of_the_numbers_behind_each() -> None:
+    """Few are taken out of the ordinary mask, or few are left of it."""
+    words = [f"w{number}".encode() for number in range(2_000)]
+    grammar = Grammar.from_ebnf('root ::= "<" ([a-z0-9]+ | "=" "x"{5})* ">"')
+    matcher = GrammarMatcher(compiled(grammar, [*BYTES, *words]))
+    assert matcher.accept_string("<")
+    behind: dict[int, int | None] = {}
+    for token in mask(matcher):
+        after = matcher.fork()
+        assert after.accept_token(token)
+        behind[token] = after.tokens_to_end()
+    sizes = []
+    for left in (1, 2, 6, 7):
+        limited = matcher.fork()
+        limited.complete_within(left)
+        assert mask(limited) == {token for token, more in behind.items() if more is not None and more < left}
+        sizes.append(len(behind) - len(mask(limited)))
+    assert sizes == [2_037, 1, 1, 0]
+
+
 def test_masks_are_found_again() -> None:
     """Far from the limit the mask is the ordinary one, and near it that of equal states is one."""
     grammar = compiled(Grammar.from_json_schema({"type": "object"}), JSON)

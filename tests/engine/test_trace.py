@@ -146,6 +146,28 @@ def test_kinds_of_fills() -> None:
     assert kinds(f'root ::= "[" pair | "-" half\n{rules}') == ["partial hit", *hits]
 
 
+def test_a_mask_of_what_ends_in_time_is_made_beside_the_one_that_is_known() -> None:
+    vocab = [*(bytes((byte,)) for byte in range(128)), b"aa", b"aaa"]
+    matcher = GrammarMatcher(compiled(Grammar.from_ebnf('root ::= "<" [a-z]* ">"'), vocab, PLAIN))
+    assert matcher.accept_string("<")
+    free = mask(matcher)
+
+    def asked() -> tuple[str, bool]:
+        with matcher.trace() as events:
+            found = mask(matcher)
+        return events.fills()[-1].kind, found == free
+
+    assert asked() == ("mask hit", True)
+    matcher.complete_within(2)
+    assert [asked(), asked()] == [("walk", True), ("mask hit", True)]
+    matcher.complete_within(1)
+    assert [asked(), asked()] == [("walk", False), ("mask hit", False)]
+    matcher.complete_within(100, redraws=True)  # far from the end nobody walks
+    assert asked() == ("mask hit", True)
+    matcher.complete_within(1_000)
+    assert asked() == ("mask hit", True), "what is right for two is right for all"
+
+
 def test_tracing_goes_along_with_forks_and_rollbacks() -> None:
     matcher = GrammarMatcher(compiled(Grammar.from_ebnf(PAIRS), [b"[a", b":b]"], PLAIN))
     assert matcher.accept_string("[a:b")

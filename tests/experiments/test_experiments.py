@@ -289,6 +289,7 @@ def test_an_experiment_over_schemas_takes_as_many_as_it_is_told(
         (["experiment", "run", "masks", "--set", "engines=magic"], "name each engine once"),
         (["experiment", "run", "masks", "--out", "x.pdf"], "must end in"),
         (["experiment", "run", "masks", "--executor", "threads"], "unknown executor"),
+        (["experiment", "run", "masks", "--section", "a/b"], "named by words"),
         (["experiment", "run", "dispatch-size", "--set", "limit=3"], "no option 'limit'; known: none"),
         (["experiment", "run", "masks", "--set", "turn=many"], "'many' is no value of turn"),
         (["experiment", "run", "dispatch-size", "--set", "model=demo"], "no option 'model'; known: none"),

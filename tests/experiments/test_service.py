@@ -36,6 +36,7 @@ def test_requests_are_the_same_for_the_same_numbers() -> None:
         (Asked("schema", {}, SCHEMA), '{"a": 1', [], "stop", "not JSON"),
         (Asked("schema", {}, SCHEMA), '{"a": 1', [], "length", ""),
         (Asked("schema", {}, SCHEMA), '{"a": "', [], "length", "not the beginning"),
+        (Asked("schema", {}, SCHEMA), '{"a": 1, "a": 1}', [], "stop", "not judged"),
         (Asked("regex", {}), "Rain, wind.", [], "stop", ""),
         (Asked("regex", {}), "Ra", [], "stop", "not of the pattern"),
         (Asked("tools", {}, {"f": SCHEMA}), "", [["f", '{"a": 1}']], "tool_calls", ""),

@@ -79,7 +79,7 @@ def test_a_wrong_value_is_refused_beside_every_type(keyword: str) -> None:
         reasons.add(problem.reason)
         rows = {(row.pointer, row.keyword): row.status for row in explain_schema(schema)}
         assert rows[problem.pointer, keyword] == "refused"
-        assert Grammar.from_json_schema(schema, lenient=True).warnings == (problem,)
+        assert Grammar.from_json_schema(schema, lenient=True).told == (problem,)
     assert len(reasons) == 1
 
 
@@ -144,7 +144,7 @@ def test_explain_schema_names_the_keyword_that_was_meant() -> None:
     [
         (
             {"type": "json_schema", "json_schema": {"schema": {}}},
-            "holds its schema in json_schema.schema: take that one",
+            "holds its schema in schema, or in json_schema.schema: take that one",
         ),
         ({"type": "json_object"}, 'any object: write "object"'),
         ({"type": "grammar", "grammar": 'root ::= "a"'}, "holds the text of a grammar beside this type"),

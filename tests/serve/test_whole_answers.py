@@ -58,6 +58,27 @@ def test_calls_are_whole(client: Client) -> None:
             assert json.loads(call["function"]["arguments"])
 
 
+def test_whole_calls_are_to_be_made_also_where_the_tokens_run_out_behind_them(client: Client) -> None:
+    seen = set()
+    for seed in range(6):
+        asked: dict[str, Any] = {"tools": TOOLS, "tool_choice": "required", "seed": seed, "complete": False}
+        answer = client.chat("weather in Lund", max_tokens=300, **asked).json()
+        count = answer["usage"]["completion_tokens"]
+        for less in range(5):
+            choice = client.chat("weather in Lund", max_tokens=count - less, **asked).json()["choices"][0]
+            (call, *_) = choice["message"]["tool_calls"]
+            try:
+                json.loads(call["function"]["arguments"])
+                whole = len(choice["message"]["tool_calls"]) == 1
+            except ValueError:
+                assert choice["finish_reason"] == "length"
+                continue
+            if whole:
+                assert choice["finish_reason"] == "tool_calls"
+                seen.add(less > 0)
+    assert seen == {True, False}
+
+
 def test_the_way_out(client: Client, cutting: Client) -> None:
     """A field of the request has the last word."""
     for one, complete in ((client, False), (cutting, None)):

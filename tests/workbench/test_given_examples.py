@@ -66,6 +66,23 @@ def test_an_object_without_a_keyword_is_an_example(text: str, told: bool) -> Non
         ('{"structured_outputs": {"json": {"anyOf": []}}}', "#/structured_outputs/json"),
         ('{"response_format": {"type": "json_object"}}', "if it is an example, take the schema of its shape"),
         ('{"city": 1, "schema": 2}', "if it is an example"),
+        ('{"city": "Lund", "regex": "a+"}', "if it is an example"),
+        ('{"model": "m", "messages": [], "format": {"type": "object"}}', "a schema stands at #/format"),
+        ('{"model": "m", "messages": [], "format": "json"}', "what the answer is to be"),
+        (
+            '{"model": "m", "input": "x", "text": {"format": {"type": "json_schema", "schema": {"$ref": "#"}}}}',
+            "#/text/",
+        ),
+        ('{"model": "m", "messages": [], "guided_regex": "a+"}', "a regular expression stands at #/guided_regex"),
+        ('{"model": "m", "prompt": "x", "structured_outputs": {"choice": ["a"]}}', "#/structured_outputs/choice"),
+        ('{"prompt": "x", "grammar": "root ::= [a-z]+"}', "a grammar stands at #/grammar"),
+        (
+            '{"text": "x", "sampling_params": {"json_schema": "{\\"type\\": \\"null\\"}"}}',
+            "#/sampling_params/json_schema",
+        ),
+        ('{"inputs": "x", "parameters": {"grammar": {"type": "json", "value": {"enum": []}}}}', "grammar/value"),
+        ('{"messages": [], "response_format": {"type": "structural_tag", "format": {}}}', "a structural tag stands at"),
+        ('{"model": "m", "messages": []}', "take in its place what the answer is to be"),
     ],
 )
 def test_a_request_s_schema_is_pointed_at(text: str, cure: str) -> None:
@@ -88,6 +105,26 @@ def test_an_example_is_an_error_on_the_screen_with_the_schema_of_its_shape() -> 
         assert (view.offer, view.mistakes) == ("", [])
         explorer.desk.do("source", text=EXAMPLE)  # also where it is typed
         assert session.edits.draft is not None
+
+
+@pytest.mark.parametrize(
+    ("asked", "language", "text"),
+    [
+        ({"format": {"type": "null"}}, "json_schema", '{"type": "null"}'),
+        ({"structured_outputs": {"choice": ["a+", "b"]}}, "regex", r"a\+|b"),
+        ({"guided_grammar": 'start: "a"'}, "lark", 'start: "a"'),
+    ],
+)
+def test_a_request_offers_what_its_answer_is_to_be(asked: dict[str, Any], language: str, text: str) -> None:
+    request = json.dumps({"model": "m", "messages": [{"role": "user", "content": "hi"}], **asked})
+    with wb.explore(request, BYTES) as explorer:
+        panel = explorer.panels["source"]
+        assert isinstance(panel, SourcePanel)
+        assert "this object is a request to a model, or what one" in panel.view.mistakes[0]["message"]
+        assert panel.view.offer.startswith("use what stands at #/")
+        panel.received({"kind": "offer"})
+        assert explorer.session.edits.draft is None
+        assert (explorer.session.document.language, explorer.session.document.text) == (language, text)
 
 
 def test_elsewhere_an_example_is_a_warning() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import IPython
 import pytest
 
 import workbench as wb
@@ -14,6 +16,7 @@ from workbench.explorer.explorer import Explorer
 from workbench.screen import kept as store
 from workbench.screen.gallery import FIRST
 from workbench.screen.recent import opened_last
+from workbench.screen.state import here_state
 from workbench.session import Session
 from workbench.session.examples import Example
 from workbench.session.file import KeptError
@@ -41,6 +44,13 @@ def used(text: str = TEXT) -> Explorer:
     return explorer
 
 
+def left(text: str = TEXT) -> Explorer:
+    """An explorer that was used, in a kernel that is gone."""
+    explorer = used(text)
+    explorer.close()
+    return explorer
+
+
 def offer(explorer: Explorer) -> dict[str, Any]:
     found: dict[str, Any] = explorer.views["kept"].offer
     return found
@@ -51,7 +61,8 @@ def press(explorer: Explorer, kind: str) -> None:
 
 
 def test_a_new_kernel_offers_what_was_there_and_restores_all_of_it() -> None:
-    with used() as before, wb.explore(SCHEMA) as after:
+    before = left()
+    with wb.explore(SCHEMA) as after:
         assert offer(after)["text"] == '{"city":␣"Lund",␣"un'
         assert offer(after)["examples"] == 1
         assert after.session.text == b""
@@ -66,7 +77,8 @@ def test_a_new_kernel_offers_what_was_there_and_restores_all_of_it() -> None:
 
 
 def test_restoring_is_an_edit_that_can_be_taken_back() -> None:
-    with used(), wb.explore(SCHEMA) as after:
+    left()
+    with wb.explore(SCHEMA) as after:
         after.desk.do("prefix", text='{"unit": ')
         press(after, "restore")
         after.desk.do("undo")
@@ -74,7 +86,8 @@ def test_restoring_is_an_edit_that_can_be_taken_back() -> None:
 
 
 def test_what_is_sent_away_is_not_lost() -> None:
-    with used(), wb.explore(SCHEMA) as after:
+    left()
+    with wb.explore(SCHEMA) as after:
         press(after, "leave")
         assert offer(after) == {}
         after.desk.do("prefix", text='{"unit": ')
@@ -88,7 +101,8 @@ def test_what_is_sent_away_is_not_lost() -> None:
 
 
 def test_a_page_for_others_says_nothing_of_what_was_typed_before(tmp_path: Path) -> None:
-    with used(), wb.explore(SCHEMA) as after:
+    left()
+    with wb.explore(SCHEMA) as after:
         assert offer(after)
         part = after.views["kept"].part()
         assert part["state"]["offer"] == {}
@@ -96,7 +110,8 @@ def test_a_page_for_others_says_nothing_of_what_was_typed_before(tmp_path: Path)
 
 
 def test_nothing_is_offered_to_another_source_or_of_an_empty_text(state: Path) -> None:
-    with used(), wb.explore({"type": "integer"}) as other:
+    left()
+    with wb.explore({"type": "integer"}) as other:
         assert offer(other) == {}
         other.renew_pictures()
     assert len(list(state.glob("*.json"))) == 1
@@ -104,10 +119,11 @@ def test_nothing_is_offered_to_another_source_or_of_an_empty_text(state: Path) -
 
 def test_a_source_that_is_pasted_again_offers_what_was_there() -> None:
     paste = {"kind": "paste", "text": json.dumps(SCHEMA)}
-    with wb.explore() as before, wb.explore() as after:
+    with wb.explore() as before:
         before.panels["screen"].received(paste)
         before.desk.do("prefix", text=TEXT)
         before.renew_pictures()
+    with wb.explore({"type": "integer"}) as after:
         assert offer(after) == {}
         after.panels["screen"].received(paste)
         assert offer(after)["text"]
@@ -124,32 +140,81 @@ def test_who_opens_the_gallery_again_is_offered_the_last_thing_with_its_source_a
         before.desk.do("source", text=grammar, language="ebnf", options={})
         before.desk.do("prefix", text="a+b++c")
         before.renew_pictures()
-        with wb.explore() as after:
-            assert offer(after)["text"] == "a+b+"
-            assert "root ::= word" in offer(after)["source"]
-            press(after, "restore")
-            assert after.session.document.text == grammar
-            assert after.text == "a+b++c"
-            assert after.session.text == b"a+b+"
-            assert offer(after) == {}
-            assert after.views["screen"].bar["entry"] == ""
-            assert after.desk.last_error is None
-            after.desk.do("undo")
-            assert after.session.document.text == FIRST.source.text
-            after.desk.do("redo")
-            after.desk.do("move", to="back", by="token")
-            assert after.text == after.state()["typed"] == "a+b++c", "also away from its end"
-        before.desk.do("source", text=grammar + "word (", language="ebnf", options={})
+    with wb.explore() as after:
+        assert offer(after)["text"] == "a+b+"
+        assert "root ::= word" in offer(after)["source"]
+        press(after, "restore")
+        assert after.session.document.text == grammar
+        assert after.text == "a+b++c"
+        assert after.session.text == b"a+b+"
+        assert offer(after) == {}
+        assert after.views["screen"].bar["entry"] == ""
+        assert after.desk.last_error is None
+        after.desk.do("undo")
+        assert after.session.document.text == FIRST.source.text
+        after.desk.do("redo")
+        after.desk.do("move", to="back", by="token")
+        assert after.text == after.state()["typed"] == "a+b++c", "also away from its end"
+
+
+def test_a_draft_is_offered_with_the_source_that_it_was_written_over() -> None:
+    with wb.explore() as before:
+        before.panels["screen"].received({"kind": "paste", "text": 'root ::= "a"+'})
+        before.desk.do("prefix", text="aa")
+        before.desk.do("source", text='root ::= "a"+ (', language="ebnf", options={})
         before.renew_pictures()
-        with wb.explore() as again:
-            press(again, "restore")
-            draft = again.session.edits.draft
-            assert draft is not None
-            assert draft.source.text == grammar + "word ("
+    with wb.explore() as again:
+        press(again, "restore")
+        draft = again.session.edits.draft
+        assert draft is not None
+        assert draft.source.text == 'root ::= "a"+ ('
+
+
+def test_what_is_still_open_in_this_kernel_is_not_offered_unless_its_cell_runs_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def run_cell(name: str) -> None:
+        parent = {"metadata": {"cellId": name}}
+        monkeypatch.setattr(IPython, "get_ipython", lambda: SimpleNamespace(get_parent=lambda: parent))
+
+    with used():
+        for source in (SCHEMA, None):
+            with wb.explore(source) as beside:
+                assert offer(beside) == {}
+    run_cell("first")
+    with used('{"unit": '):
+        run_cell("second")
+        for source in (SCHEMA, None):
+            with wb.explore(source) as beside:
+                assert offer(beside)["text"] == '{"city":␣"Lund",␣"un', "that one is closed"
+        run_cell("first")
+        for source in (SCHEMA, None):
+            with wb.explore(source) as again:
+                assert offer(again)["text"] == '{"unit":␣'
+
+
+def test_a_refused_text_leaves_the_places_before_it_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+
+    def look(session: Session, *args: Any, **options: Any) -> Any:
+        looked.append(session.index)
+        return here_state(session, *args, **options)
+
+    with wb.explore(SCHEMA) as explorer:
+        explorer.desk.do("prefix", text='{"city": 5')
+        assert explorer.session.edits.refused
+        monkeypatch.setattr("workbench.panels.screen.here_state", look)
+        explorer.desk.do("move", to="back", by="token")
+        explorer.desk.do("move", to="back", by="token")
+        end = len(explorer.session.steps)
+        assert looked == [end - 1, end - 2]
+        for to in ("forward", "forward", "back", "back"):
+            explorer.desk.do("move", to=to, by="token")
+        assert looked == [end - 1, end - 2]
 
 
 def test_another_notebook_offers_its_own_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    used().close()
+    left()
     for other in (str(tmp_path / "other.ipynb"), None):
         if other is None:
             monkeypatch.delenv(store.NOTEBOOK)
@@ -161,7 +226,7 @@ def test_another_notebook_offers_its_own_alone(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_a_source_that_cannot_be_read_any_more_keeps_the_text_away_from_another() -> None:
-    used().close()
+    left()
     (file,) = store._folder().glob("*.json")
     (kept,) = json.loads(file.read_text())
     kept["session"]["grammar"]["text"] = "{"
@@ -177,7 +242,7 @@ def test_a_source_that_cannot_be_read_any_more_keeps_the_text_away_from_another(
 
 
 def test_what_is_older_than_a_day_is_offered_with_its_source_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    used().close()
+    left()
     now = time.time()
     monkeypatch.setattr(store.time, "time", lambda: now + store.LATELY + 60)
     with wb.explore() as later, wb.explore(SCHEMA) as same:
@@ -235,17 +300,24 @@ def test_whoever_asks_hears_what_is_chosen() -> None:
 
 
 def test_who_wants_nothing_kept_says_so(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    used().close()
+    left()
+    before = opened_last()
     monkeypatch.setenv("MASKSCOPE_KEEP", "0")
     with used("{") as explorer:
         assert offer(explorer) == {}
+        explorer.panels["screen"].received({"kind": "paste", "text": 'root ::= "never kept"'})
+        explorer.renew_pictures()
+        assert explorer.session.document.text == 'root ::= "never kept"'
+        assert explorer.views["screen"].bar["recent"] == []
+    monkeypatch.delenv("MASKSCOPE_KEEP")
+    assert opened_last() == before
     assert len(list(state.glob("*.json"))) == 1
     assert "Lund" in next(iter(state.glob("*.json"))).read_text()
 
 
 @pytest.mark.parametrize("broken", ["", "{", "[1]", '[{"session": {"format": "other"}}]', '{"a": 1}'])
 def test_a_broken_file_is_as_none(broken: str, state: Path) -> None:
-    used().close()
+    left()
     (file,) = state.glob("*.json")
     file.write_text(broken)
     with wb.explore(SCHEMA) as after:

@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.languages.layout import lay_out
-from workbench.languages.positions import JsonSyntaxError, JsonText, child, load_json, parts_of, read_json, text_at
+from workbench.languages.positions import (
+    JsonSyntaxError,
+    JsonText,
+    child,
+    load_json,
+    parts_of,
+    read_json,
+    text_at,
+    without_comments,
+)
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -118,6 +127,29 @@ def test_mistakes_have_a_place_and_a_cure(text: str, line: int, column: int, mes
     assert (error.line, error.column) == (line, column)
     assert message in error.reason
     assert cure in error.cure
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ('{"a": 1, // "b": 2\n}', '{"a": 1           \n}'),
+        ("/* one\ntwo */ [1, [2,],\t]", "      \n       [1, [2 ] \t]"),
+        ('{"//": "/* no */", "a": ",}", "b": "\\"//"}', '{"//": "/* no */", "a": ",}", "b": "\\"//"}'),
+        ('{"a": "http://x", /**/ /* , */}', '{"a": "http://x"              }'),
+        ('{"a": 1 /* never closed }', '{"a": 1 /* never closed }'),
+        ("[1,,]", "[1, ]"),
+        ('{"a": "x\n// y"}', '{"a": "x\n      '),
+    ],
+)
+def test_comments_and_last_commas_leave_blanks(text: str, left: str) -> None:
+    assert without_comments(text) == left
+
+
+@given(VALUES)
+def test_what_has_no_comments_stays_as_it_is(value: Any) -> None:
+    for indent in (None, 1):
+        text = json.dumps(value, indent=indent, ensure_ascii=False)
+        assert without_comments(text) == text
 
 
 def test_very_deep_texts_are_read() -> None:

@@ -355,6 +355,7 @@ def test_a_pasted_source_replaces_the_entry_and_an_unknown_entry_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.delenv("MASKSCOPE_KEEP", raising=False)
     with wb.explore() as explorer:
         panel = screen_of(explorer)
         panel.received({"kind": "paste", "text": '{"type": "boolean"}'})
@@ -528,6 +529,7 @@ def test_another_source_begins_with_nothing_and_one_undo_brings_the_former_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.delenv("MASKSCOPE_KEEP", raising=False)
     with wb.explore() as explorer:
         panel, session = screen_of(explorer), explorer.session
         session.examples = [("x", False)]

@@ -157,6 +157,22 @@ DRAFT_4 = "http://json-schema.org/draft-04/schema#"
         ({"properties": MEMBERS, "ui:options": {"type": "string"}, "widget": {"type": "string"}}, {}),
         ({"$ref": "#/P", "P": {"properties": {"q": {"$ref": "#/Q"}}}, "Q": {"type": "null"}}, {}),
         ({"$schema": "https://spec.openapis.org/oas/3.0/dialect", "type": "string", "nullable": True}, {}),
+        ({"type": "integer", "minLength": 2}, {"#/minLength": "speaks of strings, and `type` allows none: it forbids"}),
+        ({"items": {"type": ["array", "null"], "maximum": 2}}, {"#/items/maximum": "did you mean `maxItems`?"}),
+        (
+            {"type": "string", "minimum": 1, "minLength": 1},
+            {"#/minimum": "of numbers, and `type` allows none: it forb"},
+        ),
+        ({"type": "boolean", "properties": {"a": {}}}, {"#/properties": "speaks of objects"}),
+        ({"type": ["integer", "string"], "minLength": 2, "maximum": 3}, {}),
+        ({"type": "string", "properties": {}, "required": [], "additionalProperties": False, "minItems": 0}, {}),
+        ({"type": "integer", "format": "int32", "allOf": [{"minLength": 3}]}, {}),
+        (
+            {"items": {"properties": {"name": {}}, "required": ["nmae"], "additionalProperties": False}},
+            {"#/items/required": '`additionalProperties` forbids it: no object is left; did you mean "name"?'},
+        ),
+        ({"items": {"required": ["a"], "additionalProperties": False}}, {"#/items/required": "declare it in `prop"}),
+        ({"items": {"required": ["a"], "additionalProperties": False, "patternProperties": {"a": {}}}}, {}),
         ({"$schema": DRAFT_4, "const": 1}, {"#/const": "the draft of this schema does not know `const`"}),
     ],
 )

@@ -29,8 +29,9 @@ from workbench.panels.base import Panel, Selection
 from workbench.panels.kept import KeptPanel
 from workbench.panels.screen import ScreenPanel
 from workbench.screen.gallery import FIRST
-from workbench.screen.kept import METADATA, State, keep
+from workbench.screen.kept import State, keep
 from workbench.session import Session
+from workbench.session.file import METADATA
 
 EXAMPLE_GRAMMAR = EXAMPLES["ebnf"]
 

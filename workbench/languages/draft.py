@@ -6,7 +6,6 @@ Read on: `workbench/session/session.py` (`Session.edits.source`, `Session.opened
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NoReturn
 
@@ -31,22 +30,15 @@ class DraftError(MaskscopeError, ValueError):
 @dataclass(frozen=True)
 class Draft:
     """What was typed and cannot be used.  `error` is the engine's, `mistakes` its locations in the text (at least one);
-    `in_use` is the source that the parser follows meanwhile, `offer` one that was probably meant."""
+    `in_use` is the source that the parser follows meanwhile, `offer` one that was probably meant, and `taking` says in
+    words what taking it does."""
 
     source: Source
     mistakes: tuple[Mistake, ...]
     error: Exception = field(repr=False)
     in_use: Source
     offer: Source | None = None
-
-    @property
-    def offered(self) -> str:
-        """What taking the offer does, in words; "" where there is none."""
-        if self.offer is None:
-            return ""
-        if self.offer.text != self.source.text:
-            return "use the schema of this shape"
-        return f"begin at {self.offer.option(_ROOTS[self.offer.language][0])}"
+    taking: str = ""
 
     @property
     def status(self) -> str:
@@ -64,10 +56,15 @@ class Draft:
         return "\n".join([*(str(mistake) for mistake in self.mistakes), self.status])
 
 
-def begun_at_its_first_rule(source: Source, mistakes: Sequence[Mistake]) -> Source | None:
-    """A grammar that has no root, as one that begins at its first rule; None where its mistake is another one."""
+def draft_of(source: Source, mistakes: tuple[Mistake, ...], error: Exception, in_use: Source) -> Draft:
+    """The draft of a source with mistakes; where a grammar has no root and no other mistake it offers to begin at the
+    first rule."""
+    draft = Draft(source, mistakes, error, in_use)
     if source.language not in _ROOTS or len(mistakes) != 1 or not mistakes[0].cure.startswith("name the root rule"):
-        return None
+        return draft
     option, head = _ROOTS[source.language]
     first = head.search(source.text)
-    return None if first is None else replace(source, options={**source.options, option: first[1]})
+    if first is None:
+        return draft
+    offer = replace(source, options={**source.options, option: first[1]})
+    return replace(draft, offer=offer, taking=f"begin at {first[1]}")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, get_args
 
 from workbench.json_values import JsonObject
+from workbench.languages.positions import without_comments
 from workbench.languages.tools import DECLARATIONS, SCHEMA_KEYS, body_of, mcp_tools
 
 Language = Literal["ebnf", "lark", "regex", "json_schema", "structural_tag", "tools"]
@@ -37,12 +38,14 @@ _SUFFIXES: Final[dict[str, Language | None]] = {
     ".jsonc": None,
     ".json5": None,
 }
+COMMENTED: Final = (".jsonc", ".json5")
 _FOREIGN: Final = (".yaml", ".yml", ".toml")
 _LARK = re.compile(
     r"^(?:%(?:import|ignore|llguidance|json|lark|declare)\b"
     r"|[ \t]*[?!]?[A-Za-z_]\w*(?:\{[^}\n]*\}|\[[^\]\n]*\]|\.-?\d+)?[ \t]*:(?![:=]))",
     re.M,
 )
+_YAML = re.compile(r"^(?:openapi|swagger): *['\"]?\d|^ *properties: *\n +['\"]?[\w$-]+['\"]? *:", re.M)
 _ASSIGNED = re.compile(r"^[ \t]*[A-Za-z_][\w-]*[ \t]*(?::=|=|->|→)", re.M)
 _PATH = re.compile(r"[\w.~ /\\:-]+\.(?:ebnf|gbnf|lark|regex|json[c5]?)")
 # A word or dots, or words with "/" between them or an ending behind: as a file is named, and no pattern needs to be.
@@ -76,7 +79,7 @@ def is_name(text: str) -> bool:
 
 
 def guess_text(text: str, suffix: str = "") -> Guess:
-    """The language of a text; `suffix` is that of its file (".lark").  `ValueError` for YAML's."""
+    """The language of a text; `suffix` is that of its file (".lark").  `ValueError` for YAML."""
     named = _SUFFIXES.get(suffix.lower())
     if named is not None:
         return Guess(named, f"the file's name ends in {suffix}")
@@ -85,6 +88,8 @@ def guess_text(text: str, suffix: str = "") -> Guess:
         raise ValueError(f"a file whose name ends in {suffix} is not read: a schema is written in JSON")
     if suffix.lower() in _SUFFIXES or _looks_like_json(start):
         return _json_text(text)
+    if suffix.lower() not in _SUFFIXES and _YAML.search(text):
+        raise ValueError("this looks like YAML, which is not read: a schema is written in JSON")
     if "::=" in text:
         return Guess("ebnf", 'rules are written with "::="')
     if _LARK.search(text) and not start.startswith("("):
@@ -95,9 +100,13 @@ def guess_text(text: str, suffix: str = "") -> Guess:
 
 
 def _looks_like_json(start: str) -> bool:
+    if start.startswith(("//", "/*")):  # Lark's comments, too
+        start = without_comments(start).lstrip()
     if start[:1] == "{":
         # `{3}` or `{a}` begins no pattern either: a quantifier needs something before it.
-        return start[1:].lstrip()[:1] in ('"', "}", "'", "") or bool(re.match(r"\{\s*[\w$]+\s*:", start))
+        return start[1:].lstrip()[:1] in ('"', "}", "'", "/", "") or bool(re.match(r"\{\s*[\w$]+\s*:", start))
+    if start[:1] == '"':
+        return re.match(r'"\s*(?:\\n\s*)*\{\s*(?:\\n\s*)*\\"', start) is not None  # JSON as a text of JSON
     if start[:1] == "[":
         return start[1:].lstrip()[:1] == "{"
     return start.strip() in ("true", "false")
@@ -135,7 +144,8 @@ def guess_value(value: object) -> Guess:
         if value and all(isinstance(item, Mapping) and "begin" in item for item in value):
             return Guess("structural_tag", "a list of tags, each with a begin")
         return Guess("tools", "a list describes tools")
-    return Guess("json_schema", "true and false are schemas")
+    said = "true and false are schemas" if isinstance(value, bool) else "it is JSON"
+    return Guess("json_schema", said)
 
 
 def _is_tool(value: JsonObject) -> bool:

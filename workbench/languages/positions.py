@@ -3,7 +3,8 @@
 Python's `json` forgets positions and names a malformed text in its own words ("Expecting ',' delimiter").  A person
 who edits a schema needs the opposite: the location of `#/properties/city/type`, and what to write instead of `'`.
 
-Accepted is exactly RFC 8259, so `NaN` is refused here.  Works without recursion, in one pass.
+Accepted is exactly RFC 8259, so `NaN` is refused here; `without_comments` makes that of JSON with comments.  Works
+without recursion, in one pass.
 
 Read on: `workbench/languages/mistakes.py` (errors placed by pointers), `workbench/provenance/` (pointers lit).
 """
@@ -38,6 +39,7 @@ __all__ = [
     "read_value",
     "text_at",
     "value_at",
+    "without_comments",
 ]
 
 _DECODER = json.JSONDecoder()
@@ -47,6 +49,8 @@ _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u[0-9A-Fa-f]{4})*+'
 _CHARACTER = re.compile(r"\\u[Dd][89ABab]..\\u[Dd][C-Fc-f]..|\\u....|\\?.", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _HALF_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.|(?:\.[0-9]+)?[eE][+-]?)")
+_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*+")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_LAST_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*+")|,(?=[ \t\r\n]*[}\]])', re.DOTALL)
 _WORD = re.compile(r"[^\s,:{}\[\]\"]+")
 _CONSTANTS = ("true", "false", "null")
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
@@ -144,6 +148,14 @@ class JsonText:
 
 MAX_DEPTH = 5_000  # objects and arrays, one in the other
 MAX_POINTERS = 1 << 27  # bytes of all places: a million, or fewer below long names
+
+
+def without_comments(text: str) -> str:
+    """JSON with comments and commas behind the last member or item, as VS Code has it, with blanks in their places: all
+    else stands where it stood."""
+    for what in (_COMMENT, _LAST_COMMA):
+        text = what.sub(lambda found: found[1] or re.sub(r"[^\r\n]", " ", found[0]), text)
+    return text
 
 
 def read_json(text: str) -> JsonText:
@@ -385,7 +397,10 @@ class _Reader:
 
     def _comment(self) -> None:
         if self.text.startswith(("//", "/*", "#"), self.at):
-            self._fail("JSON has no comments", 'remove it, or say it in a "description" or "$comment"')
+            cure = (
+                'remove it, or say it in a "description" or "$comment"; a file whose name ends in .jsonc may have them'
+            )
+            self._fail("JSON has no comments", cure)
 
     def _no_key(self) -> NoReturn:
         found = self._peek()

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_origin
 
 from kernels_core import (
@@ -35,10 +36,27 @@ from kernels_core.grammar.ir import GrammarIR
 from kernels_core.grammar.json_schema import SchemaArguments, SchemaOptions
 from kernels_core.grammar.templates import model_templates
 from workbench.json_values import Json
-from workbench.languages.guess import LANGUAGES, TITLES, Guess, Language, guess_text, guess_value, is_name, path_of
+from workbench.languages.guess import (
+    COMMENTED,
+    LANGUAGES,
+    TITLES,
+    Guess,
+    Language,
+    guess_text,
+    guess_value,
+    is_name,
+    path_of,
+)
 from workbench.languages.layout import lay_out
 from workbench.languages.mistakes import Mistake, locate
-from workbench.languages.positions import JsonSyntaxError, JsonText, load_json, no_number, read_json
+from workbench.languages.positions import (
+    JsonSyntaxError,
+    JsonText,
+    load_json,
+    no_number,
+    read_json,
+    without_comments,
+)
 from workbench.languages.tools import DEFAULT_MODEL, DEFAULT_REASONING, REQUEST_KEYS, ToolTag, tag_of_tools
 
 if TYPE_CHECKING:
@@ -149,7 +167,8 @@ class Source:
         `language` says what a text or value is, where the guess would be wrong; `options` are those of the
         `Grammar.from_...` method, or of a tool template.
 
-        A file in Lark imports from its own folder, unless the options say otherwise.
+        A file in Lark imports from its own folder, unless the options say otherwise.  Of a file in JSON with comments
+        (`.jsonc`, `.json5`) blanks stand in place of these.
 
         Raises `FileNotFoundError` for a path without a file and for a word that names one rather than being a regular
         expression, `ValueError` for what is not UTF-8, `TypeError` for what is no source at all; a text with mistakes
@@ -179,6 +198,8 @@ class Source:
                 hint = "" if isinstance(anything, Path) else "; if this is a text and no path, give its language"
                 raise FileNotFoundError(f"there is no file {str(path)!r}{hint}")
             text = _decoded(path.read_bytes(), f"{str(path)!r} is")
+            if path.suffix.lower() in COMMENTED:
+                text = without_comments(text)
             source = cls._of_text(text, language, options, path.name, path.suffix)
             if source.language == "lark" and not {"imports", "base_path"} & set(options) and _MODULES.search(text):
                 source = replace(source, options={**options, "base_path": str(path.parent)})
@@ -203,6 +224,8 @@ class Source:
     def _of_value(cls, value: Any, language: str | None, options: Mapping[str, object]) -> Source:
         name, why = "", ""
         schema_of = getattr(value, "model_json_schema", None)
+        if schema_of is None and hasattr(value, "__fields__"):  # a model of pydantic 1, or of `pydantic.v1`
+            schema_of = getattr(value, "schema", None)
         if callable(schema_of) and isinstance(value, type):
             name, why, language = value.__name__, "a pydantic model", "json_schema"
             value = _schema_of_type(value, schema_of)
@@ -222,6 +245,11 @@ class Source:
                 raise TypeError(
                     "a list of texts describes no tools; for one of several texts write the regular expression "
                     f'{bare!r}, and for one of them as a JSON string {{"enum": [...]}}'
+                )
+            if any(isinstance(item, FunctionType) for item in value):
+                raise TypeError(
+                    "a function of Python is no tool here: give its name, description and parameters (a JSON schema), "
+                    "as LangChain's convert_to_openai_tool writes them"
                 )
             value = [_dumped(item) if _is_instance(item) else item for item in value]
         elif isinstance(value, re.Pattern):

@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 from kernels_core.errors import GrammarError
 from kernels_core.grammar.json_schema import TAG_OPTIONS
@@ -29,6 +29,7 @@ from kernels_core.grammar.templates import get_model_structural_tag, normalize_t
 from workbench.json_values import Json, JsonObject
 from workbench.languages.positions import child
 
+T = TypeVar("T")
 DEFAULT_MODEL: Final = "qwen_3"
 # A text that one types begins with the answer: not inside a reasoning block that the prompt has opened, as the
 # templates have it by default.
@@ -48,6 +49,7 @@ _OTHER_TYPES: Final = ("null", "boolean", "integer", "number", "string", "array"
 _CHOICE: Final = ("tool_choice", "parallel_tool_calls")
 _CONFIGS: Final = ("toolConfig", "tool_config")  # Gemini's
 _MODES: Final = {"AUTO": "auto", "VALIDATED": "auto", "ANY": "required", "NONE": "none"}
+_CACHED: Final = "cachePoint"  # stands among Bedrock's tools and is none
 DECLARATIONS: Final = ("functionDeclarations", "function_declarations")
 _COUNTS: Final = frozenset(("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"))
 _OF_SCHEMAS: Final = frozenset(("items", "additionalProperties", "anyOf", "prefixItems"))
@@ -139,7 +141,7 @@ def _tools_of(value: Json) -> tuple[Json, str, dict[str, Json]]:
         said = {key: value[key] for key in _CHOICE if key in value}
         return value["tools"], "#/tools", said | _choice_of_gemini(value)
     for key in value:
-        if key not in ("tools", "nextCursor", *_CONFIGS, *REQUEST_KEYS):
+        if key not in ("tools", "nextCursor", "_meta", *_CONFIGS, *REQUEST_KEYS):
             raise ToolsError(f"unknown key {key!r}; there are tools, {', '.join(REQUEST_KEYS)}", child("#", key))
     said = {key: value[key] for key in REQUEST_KEYS if key in value}
     return value["tools"], "#/tools", said | _choice_of_gemini(value)
@@ -168,8 +170,16 @@ def schemas_in_tools(value: Json, *, unclosed: bool = False) -> Iterator[tuple[s
                 yield _found(tool, place).schema_place, body.get("parameters")
 
 
+def nested_choice(choice: T) -> T | dict[str, object]:
+    """A choice as OpenAI's chats have it, where its responses write some tools that are allowed in another way."""
+    if isinstance(choice, Mapping) and choice.get("type") == "allowed_tools" and "allowed_tools" not in choice:
+        return {"type": "allowed_tools", "allowed_tools": {name: choice.get(name) for name in ("mode", "tools")}}
+    return choice
+
+
 def _choice(choice: object) -> dict[str, object]:
-    """A choice in the words of Mistral, Anthropic or Bedrock, in those of OpenAI; nothing of another one."""
+    """A choice in the words of Mistral, Anthropic, Bedrock or OpenAI's responses, in those of its chats; nothing of
+    another one."""
     said: dict[str, object] = {}
     match choice:
         case "any" | {"any": {}} | {"type": "any"}:
@@ -178,6 +188,8 @@ def _choice(choice: object) -> dict[str, object]:
             said["tool_choice"] = "auto"
         case {"type": "none"}:
             said["tool_choice"] = "none"
+        case {"type": "allowed_tools"}:
+            said["tool_choice"] = nested_choice(choice)
         case {"tool": {"name": name}} | {"type": "tool", "name": name}:
             said["tool_choice"] = {"type": "function", "name": name}
     if isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True:
@@ -224,7 +236,7 @@ def _listed(tools: Json, base: str) -> Iterator[tuple[Json, str]]:
             _check_level("tool", tool, (key,), place)
             for index, one in enumerate(tool[key]):
                 yield _of_gemini(one), child(place, key, index)
-        else:
+        elif not (isinstance(tool, Mapping) and set(tool) == {_CACHED}):
             yield tool, place
 
 

@@ -8,9 +8,11 @@ Read on: `workbench/screen/kept.py` (what is kept, and where), `frontend/src/kep
 from __future__ import annotations
 
 import base64
+import sys
 import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
+from weakref import WeakSet
 
 import traitlets as t
 
@@ -49,12 +51,15 @@ class KeptView(LiveView[Mapping[str, Any]]):
 
 class KeptPanel(Panel, name="kept", title="Before", tab="", rank=20):
     """The offer: it is made when the explorer opens, and when another source is opened in it, and stays until it is
-    taken or sent away.  An explorer that nobody gave a source offers what was done last with any."""
+    taken or sent away.  An explorer that nobody gave a source offers what was done last with any.  What is still open
+    in this kernel is not offered, unless its cell is run again."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: KeptView = KeptView()
         self.explorer = uuid.uuid4().hex
+        self._cell = _cell()
+        _open.add(self)
         self._asked: object = None  # the source for which was asked what is kept
         self._state: State | None = None
 
@@ -65,9 +70,10 @@ class KeptPanel(Panel, name="kept", title="Before", tab="", rank=20):
         fresh = self._asked is None and source == FIRST.source.key
         self._asked, self._state, self.view.offer = source, None, {}
         session = self.session.to_json()
-        found = kept(session, self.explorer)
+        there = {one.explorer for one in _open if one is self or self._cell is None or one._cell != self._cell}
+        found = kept(session, there)
         if found is None and fresh:
-            found = kept_lately(session["tokenizer"]["fingerprint"], self.explorer)
+            found = kept_lately(session["tokenizer"]["fingerprint"], there)
         if found is None or found["session"]["steps"] == session["steps"]:
             return
         self._state, saved = found, found["session"]
@@ -84,6 +90,9 @@ class KeptPanel(Panel, name="kept", title="Before", tab="", rank=20):
         self.view.offer = {}
         if kind == "restore" and state is not None:
             self._restore(state)
+
+    def close(self) -> None:
+        _open.discard(self)
 
     def _restore(self, state: State) -> None:
         self.session.model.stop()
@@ -109,6 +118,18 @@ class KeptPanel(Panel, name="kept", title="Before", tab="", rank=20):
         if index < len(self.session.steps):
             self.desk.do("goto", index=index)
         self.desk.arrange(state.get("arrangement") or {})
+
+
+_open: Final[WeakSet[KeptPanel]] = WeakSet()
+
+
+def _cell() -> str | None:
+    """The notebook's cell that runs now; None where nobody says: it is no notebook, or an older front end."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    asked: Mapping[str, Any] = getattr(shell, "get_parent", dict)() or {}
+    found = asked.get("metadata", {}).get("cellId")
+    return found if isinstance(found, str) else None
 
 
 def _text(steps: Iterable[Mapping[str, str]]) -> bytes:

@@ -27,7 +27,6 @@ from workbench.panels.base import Desk, Message, Panel
 from workbench.panels.triggers import FREE_TEXT, step_modes
 from workbench.provenance import SourcePlace
 from workbench.screen.gallery import GALLERY, Entry
-from workbench.screen.kept import keeps
 from workbench.screen.outcome import Outcome, ended_early, outcome, python_of
 from workbench.screen.parts import Part, parts_of
 from workbench.screen.recent import called, is_edit, note_opened, opened_last
@@ -273,9 +272,15 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             return asdict(here), forbids
 
         what = "here and ahead" if ahead else "here"
-        of = session.trace, len(tokens), self._recording, judged, reading
-        # While a model writes, no place lasts.
-        self.view.here, self.desk.forbids = self.at_place(what, of, look) if asked else look()
+        of = session.trace, len(tokens), self._recording, judged
+        if not asked:  # while a model writes, no place lasts
+            seen = look()
+        elif reading is None:
+            seen = self.at_place(what, of, look)
+        else:  # what was typed belongs to the end alone: other places are kept beside it
+            text = session.inspect.compiled, session.document, session.steps
+            seen = self.once(f"{what}, typed", (*text, *of, reading), look)
+        self.view.here, self.desk.forbids = seen
         self._tell_bar()
 
     def _tell_bar(self) -> None:
@@ -523,7 +528,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         with self.session.inspect.held():
             source, edited = self.session.document, self._edited
             known = {one.text for one in (*opened_last(), *(entry.source for entry in GALLERY))}
-            if not keeps() or source.text in known | {self._opened_on, *EXAMPLES.values()}:
+            if source.text in known | {self._opened_on, *EXAMPLES.values()}:
                 self._edited = source
                 return
             note_opened(source, edited if edited is not None and is_edit(edited, source) else None)

@@ -61,7 +61,7 @@ def offered(session: Session) -> tuple[Source | None, str, str]:
     """
     draft, source = session.edits.draft, session.document
     if draft is not None:
-        return draft.offer, draft.offered, draft.status
+        return draft.offer, draft.taking, draft.status
     has_schemas = source.language in ("json_schema", "tools")
     opened = open_objects(source) if has_schemas and not source.option("strict_mode") else ()
     if not opened:

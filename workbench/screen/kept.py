@@ -13,14 +13,13 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NotRequired, TypedDict, TypeGuard
 
-from workbench.session.file import FORMAT
+from workbench.session.file import FORMAT, kept_in
 
-METADATA: Final = "maskscope"
-"""The key of a state in the metadata of a notebook's output."""
 STATES: Final = 4  # of one source, by the explorer that they were made in
 SOURCES: Final = 40
 LATELY: Final = 24 * 3600  # seconds; what is older is offered where its source is opened again
@@ -48,14 +47,31 @@ class State(TypedDict):
 
 
 def keeps() -> bool:
-    """Whether the user has anything kept."""
+    """Whether the user has anything kept: states, and the list of what was opened."""
     return os.environ.get("MASKSCOPE_KEEP", "1") != "0"
 
 
-def _folder() -> Path:
+def users_folder() -> Path:
+    """Where the files of the user's are."""
     from platformdirs import user_state_path
 
-    return user_state_path("maskscope") / "explorers"
+    return user_state_path("maskscope")
+
+
+def write(file: Path, text: str) -> None:
+    """Write a file of the user's, so that nobody reads half of it; where nothing can be written, or is to be, nothing
+    is."""
+    if not keeps():
+        return
+    with suppress(OSError):  # a home that is read only
+        file.parent.mkdir(parents=True, exist_ok=True)
+        fresh = file.with_suffix(f".{os.getpid()}")
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(file)
+
+
+def _folder() -> Path:
+    return users_folder() / "explorers"
 
 
 def _file(session: SavedSession) -> Path:
@@ -71,38 +87,31 @@ def same_source(one: SavedSession, other: SavedSession) -> bool:
 
 
 def keep(state: State) -> None:
-    """Keep a state; where nothing can be written, nothing is."""
-    if not keeps():
-        return
+    """Keep a state."""
     others = (one for one in _read(_file(state["session"])) if one["explorer"] != state["explorer"])
     text = json.dumps([{**state, "when": time.time(), "notebook": os.environ.get(NOTEBOOK)}, *others][:STATES])
-    if len(text) > MAX_BYTES:
+    if len(text) > MAX_BYTES or not keeps():
         return
-    try:
-        file = _file(state["session"])
-        file.parent.mkdir(parents=True, exist_ok=True)
-        fresh = file.with_suffix(f".{os.getpid()}")
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(file)
+    write(_file(state["session"]), text)
+    with suppress(OSError):
         for old in sorted(_folder().glob("*.json"), key=lambda one: one.stat().st_mtime)[:-SOURCES]:
             old.unlink(missing_ok=True)
-    except OSError:
-        return
 
 
-def kept(session: SavedSession, explorer: str) -> State | None:
-    """The last state of this session's source that another explorer was in: of the user's file, else the notebook's."""
+def kept(session: SavedSession, there: Collection[str]) -> State | None:
+    """The last state of this session's source that an explorer was in which is not `there` any more: of the user's
+    file, else the notebook's."""
     if not keeps():
         return None
     for one in (*_read(_file(session)), *reversed(list(in_notebook()))):
-        if one["explorer"] != explorer and one["session"]["steps"] and same_source(one["session"], session):
+        if one["explorer"] not in there and one["session"]["steps"] and same_source(one["session"], session):
             return one
     return None
 
 
-def kept_lately(vocabulary: str, explorer: str) -> State | None:
+def kept_lately(vocabulary: str, there: Collection[str]) -> State | None:
     """The last state of any source that was left today in the notebook of this kernel, over the vocabulary of that
-    fingerprint."""
+    fingerprint, by an explorer that is not `there` any more."""
     if not keeps() or (notebook := os.environ.get(NOTEBOOK)) is None:
         return None
     since = time.time() - LATELY
@@ -110,7 +119,7 @@ def kept_lately(vocabulary: str, explorer: str) -> State | None:
     found = [
         one
         for one in (state for file in files for state in _read(file))
-        if one.get("notebook") == notebook and one.get("when", 0.0) > since and one["explorer"] != explorer
+        if one.get("notebook") == notebook and one.get("when", 0.0) > since and one["explorer"] not in there
         and one["session"]["tokenizer"]["fingerprint"] == vocabulary
     ]  # fmt: skip
     return max(found, key=lambda one: one.get("when", 0.0), default=None)
@@ -142,11 +151,6 @@ def in_notebook(path: str | Path | None = None) -> Iterator[State]:
     try:
         if file.stat().st_size > MAX_NOTEBOOK:
             return
-        cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
-        outputs = [output for cell in cells for output in cell.get("outputs", ())]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        yield from filter(_is_state, kept_in(json.loads(file.read_text(encoding="utf-8"))))
+    except (OSError, ValueError):
         return
-    for output in outputs:
-        found = output.get("metadata", {}).get(METADATA) if isinstance(output, dict) else None
-        if _is_state(found):
-            yield found

@@ -1,30 +1,32 @@
 """The sources that a person opened last, kept between kernels: five, in one small file of the user's.
 
-Read on: `workbench/panels/screen.py` (who offers them).
+Read on: `workbench/panels/screen.py` (who offers them), `kept.py` (whether anything is kept).
 """
 
 from __future__ import annotations
 
 import json
-import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from visualizers.glyphs import clip
 from workbench.languages import LANGUAGES, Source
+from workbench.screen.kept import keeps, users_folder, write
 from workbench.session.file import KeptError, source_of_json, source_to_json
 
 KEPT: Final = 5
 
 
 def _file() -> Path:
-    from platformdirs import user_state_path
-
-    return user_state_path("maskscope") / "opened.json"
+    return users_folder() / "opened.json"
 
 
 def opened_last() -> tuple[Source, ...]:
-    """The sources, the last one first; none where nothing was opened, or what was kept cannot be read."""
+    """The sources, the last one first; none where nothing was opened, what was kept cannot be read, or nothing is to
+    be kept."""
+    if not keeps():
+        return ()
     try:
         found = json.loads(_file().read_text(encoding="utf-8"))
         return tuple(source_of_json(one) for one in found if one["language"] in LANGUAGES)
@@ -51,15 +53,8 @@ def _alike(one: str, other: str) -> int:
 
 
 def note_opened(source: Source, instead_of: Source | None = None) -> None:
-    """Keep `source` as the last one, for `instead_of` where it was made from that.  Where nothing can be written,
-    nothing is kept."""
+    """Keep `source` as the last one, for `instead_of` where it was made from that."""
     gone = [(one.language, one.text) for one in (source, instead_of) if one is not None]
     others = [one for one in opened_last() if (one.language, one.text) not in gone]
-    try:
-        text = json.dumps([source_to_json(one) for one in (source, *others)[:KEPT]])
-        _file().parent.mkdir(parents=True, exist_ok=True)
-        fresh = _file().with_suffix(f".{os.getpid()}")
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(_file())
-    except (OSError, KeptError):  # a home that is read only; options that are no JSON
-        return
+    with suppress(KeptError):  # options that are no JSON
+        write(_file(), json.dumps([source_to_json(one) for one in (source, *others)[:KEPT]]))

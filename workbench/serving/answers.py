@@ -214,9 +214,10 @@ class Writer:
         return [Said(text)] if text else []
 
     def _reason(self, chunk: Chunk) -> str:
-        if chunk.finish_reason == "length":
-            return "length"
-        return "tool_calls" if self.calls and not self.cut else "stop"
+        """Calls are to be made where all that began are whole, also if the tokens ran out behind them; so vLLM says."""
+        if self._reader is not None and self.calls and self._reader.between:
+            return "tool_calls"
+        return "length" if chunk.finish_reason == "length" else "stop"
 
     @property
     def cut(self) -> bool:

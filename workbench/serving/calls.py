@@ -178,6 +178,11 @@ class CallReader:
         """Whether the arguments of the last call are not whole."""
         return self._call is not None and not self._ending
 
+    @property
+    def between(self) -> bool:
+        """Whether no call has begun of which something is missing."""
+        return not self.cut and not self._ways
+
     def feed(self, text: str, *, last: bool = False) -> list[Piece]:
         """What the next piece of the text adds; with `last` nothing is held back any more."""
         self._rest += text

@@ -139,10 +139,15 @@ class Asked:
 
 
 class StreamOptions(Strict):
+    """Events are not padded."""
+
+    include_obfuscation: bool = False
+
+
+class UsageOptions(StreamOptions):
     """`include_usage`: a last event with the numbers of tokens."""
 
     include_usage: bool = False
-    include_obfuscation: bool = False
 
 
 Stop = Annotated[str, Field(min_length=1, max_length=MAX_STOP_CHARACTERS)]
@@ -181,6 +186,7 @@ class Sampled(Strict):
     seed: int | None = None
     stop: Stops | None = None
     stream: bool | None = None
+    stream_options: StreamOptions | None = None
     structured_outputs: dict[str, object] | None = None
     complete: bool | None = None
     healing: bool | None = None
@@ -196,6 +202,8 @@ class Sampled(Strict):
 
     def _common(self, body: Body, form: Form) -> Asked:
         """What these fields ask for."""
+        if self.stream_options is not None and not self.stream:
+            raise body.wrong("#/stream_options", "only for a stream: send stream true, too")
         if self.structured_outputs is not None:
             if form.kind != "text":
                 raise body.wrong("#/structured_outputs", f"send this or {dotted(form.field)}, not both")
@@ -217,12 +225,10 @@ class Common(Sampled):
     """The fields that the two older endpoints share."""
 
     n: int | None = Field(None, ge=1, le=MAX_CHOICES)
-    stream_options: StreamOptions | None = None
+    stream_options: UsageOptions | None = None
     response_format: dict[str, object] | None = None
 
     def _common(self, body: Body, form: Form) -> Asked:
-        if self.stream_options is not None and not self.stream:
-            raise body.wrong("#/stream_options", "only for a stream: send stream true, too")
         wants_usage = self.stream_options is not None and self.stream_options.include_usage
         return replace(super()._common(body, form), choices=self.n or 1, wants_usage=wants_usage)
 

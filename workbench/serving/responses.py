@@ -17,7 +17,7 @@ from pydantic import Field, StringConstraints
 
 from workbench.generation.row import Chunk
 from workbench.languages.positions import child
-from workbench.languages.tools import as_function
+from workbench.languages.tools import as_function, nested_choice
 from workbench.serving.answers import Answer, Event, TokenTold, Writer
 from workbench.serving.body import Body, Lenient, Strict, checked
 from workbench.serving.calls import Arguments, Called, Piece, Said, Thought
@@ -42,12 +42,6 @@ class Reasoning(Strict):
     effort: Effort | None = None
     summary: Literal["auto", "concise", "detailed"] | None = None
     generate_summary: Literal["auto", "concise", "detailed"] | None = None
-
-
-class StreamOptions(Strict):
-    """Events are not padded."""
-
-    include_obfuscation: bool = False
 
 
 class ResponsesRequest(Sampled):
@@ -79,14 +73,11 @@ class ResponsesRequest(Sampled):
     top_logprobs: int | None = Field(None, ge=0, le=MAX_LOGPROBS)
     text: TextOptions | None = None
     reasoning: Reasoning | None = None
-    stream_options: StreamOptions | None = None
     tools: list[dict[str, object]] | None = None
     tool_choice: str | dict[str, object] | None = None
     parallel_tool_calls: bool | None = None
 
     def asked(self, body: Body) -> Asked:
-        if self.stream_options is not None and not self.stream:
-            raise body.wrong("#/stream_options", "only for a stream: send stream true, too")
         told = self.top_logprobs or LOGPROBS in (self.include or ())
         effort = None if self.reasoning is None else self.reasoning.effort
         limit = self.max_output_tokens
@@ -95,7 +86,7 @@ class ResponsesRequest(Sampled):
             self._common(body, form_of(body, text.get("format"), base="#/text/format", formats=FLAT)),
             turns=_turns_of(body, self.instructions, self.input),
             tools=[as_function(tool) for tool in self.tools] if self.tools else None,
-            tool_choice=_nested_choice(self.tool_choice),
+            tool_choice=nested_choice(self.tool_choice),
             # Clients send it whether there are tools or not.
             parallel_tool_calls=self.parallel_tool_calls if self.tools else None,
             limit=None if limit is None else ("max_output_tokens", limit),
@@ -114,12 +105,6 @@ class ResponsesRequest(Sampled):
                 "user": body.value.get("user"),
             },
         )
-
-
-def _nested_choice(choice: str | dict[str, object] | None) -> str | dict[str, object] | None:
-    if isinstance(choice, dict) and choice.get("type") == "allowed_tools" and "allowed_tools" not in choice:
-        return {"type": "allowed_tools", "allowed_tools": {name: choice.get(name) for name in ("mode", "tools")}}
-    return choice
 
 
 class MessageItem(Lenient):

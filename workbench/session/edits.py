@@ -17,7 +17,7 @@ import numpy as np
 from kernels_core import GrammarCompiler
 from kernels_core.errors import MaskscopeError
 from workbench.languages import Draft, Source
-from workbench.languages.draft import begun_at_its_first_rule
+from workbench.languages.draft import draft_of
 from workbench.languages.sample import draft_of_example
 from workbench.session.core import Change, Core
 from workbench.session.history import Place, Step, Tape, Unit
@@ -202,8 +202,7 @@ class Edits:
             if draft is None:
                 return self.set_grammar(source)
         except MaskscopeError as error:
-            mistakes = source.mistakes(error)
-            draft = Draft(source, mistakes, error, here, begun_at_its_first_rule(source, mistakes))
+            draft = draft_of(source, source.mistakes(error), error, here)
         with self._core.lock:
             self._core.draft = draft
         self._core.tell("draft")

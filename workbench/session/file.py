@@ -28,6 +28,8 @@ from workbench.tokenizers import Tokenizer, load_tokenizer
 
 FORMAT: Final = "maskscope-session"
 VERSION: Final = 1
+METADATA: Final = "maskscope"
+"""The key of an explorer's state in the metadata of a notebook's output."""
 MAX_BYTES: Final = 64 * 2**20
 MAX_STEPS: Final = 1_000_000
 LIMITS: Final = ("max_compile_ms", "max_fill_ms", "max_states", "max_bytes", "max_stacks", "pool_bytes")
@@ -123,11 +125,17 @@ def read_saved(
     )
 
 
+def kept_in(notebook: Any) -> list[Any]:
+    """What explorers have left in the outputs of a notebook, in its order; nothing of what is no notebook."""
+    cells = notebook.get("cells") if isinstance(notebook, Mapping) else None
+    outputs = [cell.get("outputs") for cell in cells if isinstance(cell, dict)] if isinstance(cells, list) else []
+    told = [one.get("metadata") for some in outputs for one in some or () if isinstance(one, dict)]
+    return [one[METADATA] for one in told if isinstance(one, dict) and METADATA in one]
+
+
 def _last_of(notebook: Mapping[str, Any], path: object) -> Any:
     """The session of the last explorer in a notebook: its picture there has it as metadata."""
-    cells = notebook.get("cells")
-    outputs = [one for cell in cells if isinstance(cell, dict) for one in cell.get("outputs", ())] if cells else []
-    found = [one["metadata"]["maskscope"] for one in outputs if "maskscope" in one.get("metadata", {})]
+    found = kept_in(notebook)
     if not found or not isinstance(found[-1], dict):
         raise KeptError(f"{path} holds no explorer with its state: save the notebook after it was used")
     return found[-1].get("session")

@@ -1,8 +1,9 @@
 """What a schema says that forbids less than its author means: a word that is nearly a keyword, or nearly a format that
-is checked, members without `properties`, definitions that nothing refers to, a keyword of another draft.
+is checked, members without `properties`, definitions that nothing refers to, a keyword of another draft, or of another
+type than the schema allows; and a required member that is forbidden, so that no object is left.
 
-By the standard all of that is a note, and so the engine takes it.  Words of which nothing is known are somebody's own,
-and are not told.
+By the standard nothing is wrong with that, and so the engine takes it.  Words of which nothing is known are somebody's
+own, and are not told.
 
 Read on: `keywords/` (the words), `explain.py` (who tells).
 """
@@ -18,6 +19,7 @@ from .dialect import DEFAULT, dialect_of
 from .exact_text import shown
 from .formats import FORMATS
 from .keywords import KEYWORDS, NOTES, schemas_in
+from .keywords.entry import ARRAY, BOOLEAN, EVERY_TYPE, INTEGER, NULL, NUMBER, OBJECT, STRING
 from .problems import child
 
 MAX_SCHEMAS: Final = 20_000
@@ -30,12 +32,20 @@ _TOLD: Final = tuple(name for name in KEYWORDS if name not in NOTES)
 # Of other languages of schemas.
 _FOREIGN: Final = {"min": "minimum", "max": "maximum", "bsonType": "type", "optionalProperties": "properties"}
 _SIZES: Final = {"string": "Length", "array": "Items", "object": "Properties"}
+_SIZED: Final = (*_SIZES, "integer", "number")
+_BITS: Final = {
+    "null": NULL, "boolean": BOOLEAN, "integer": INTEGER, "number": NUMBER, "string": STRING, "array": ARRAY,
+    "object": OBJECT,
+}  # fmt: skip
+_OF_ONE_TYPE: Final = {name: entry.types for name, entry in KEYWORDS.items() if entry.types != EVERY_TYPE}
+_SPOKEN_OF: Final = ((STRING, "strings"), (ARRAY, "arrays"), (OBJECT, "objects"), (INTEGER | NUMBER, "numbers"))
+# Written at every schema by programs that close objects, and `format` also by those that mean integers.
+_EVERYWHERE: Final = frozenset(("additionalProperties", "format"))
 # Beside another keyword a schema under a strange name may be a note, or what something refers to.
 _BESIDE_STRAYS: Final = NOTES | {"type", "required", "additionalProperties"}
 # How a string is shown or encoded, and not which one it is.
 _SILENT: Final = frozenset(("password", "byte", "binary"))
 _MEANT: Final = {"url": "uri", "guid": "uuid", "ip": "ipv4", "ip-address": "ipv4", "idn-hostname": ""}
-_TYPES: Final = frozenset(("null", "boolean", "integer", "number", "string", "array", "object"))
 _WRAPPERS: Final = ("schema", "json", "example")
 
 
@@ -108,10 +118,47 @@ def _doubts_in(base: str, document: Any) -> Iterator[Doubt]:
         if isinstance(inside, Mapping) and inside.get("additionalProperties") is False:
             reason = "here this is the name of a member, which is forbidden"
             yield Doubt(child(pointer, "properties"), "additionalProperties", reason, "write it beside `properties`")
+        if schema.get("additionalProperties") is False and not schema.get("patternProperties"):
+            yield from _forbidden(pointer, schema.get("required"), inside)
+        useless = _useless_at(tuple(kind for kind in _types(schema) if isinstance(kind, str)))
+        for name in schema if useless else ():
+            if name in useless and schema[name] and not (name == "required" and schema[name] is True):
+                yield Doubt(pointer, name, *_useless(name, schema))
         for name in odd:
             said = _said(name, schema[name], schema)
             if said is not None:
                 yield Doubt(pointer, name, *said)
+
+
+def _forbidden(pointer: str, required: Any, members: Any) -> Iterator[Doubt]:
+    """What is required, and is no member of a schema that takes no others."""
+    members = members if isinstance(members, Mapping) else {}
+    names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+    gone = [name for name in names if name not in members]
+    if gone:
+        close = get_close_matches(gone[0], members, 1)
+        cure = f"did you mean {shown(close[0])}?" if close else "declare it in `properties`, or do not require it"
+        reason = f"{shown(gone[0])} is required, and `additionalProperties` forbids it: no object is left"
+        yield Doubt(pointer, "required", reason, cure, True)
+
+
+@lru_cache(maxsize=256)
+def _useless_at(kinds: tuple[str, ...]) -> frozenset[str]:
+    """The keywords that say nothing of values of these types."""
+    bits = 0
+    for kind in kinds:
+        bits |= _BITS.get(kind, EVERY_TYPE)
+    found = (name for name, types in _OF_ONE_TYPE.items() if bits and not types & bits)
+    return frozenset(found) - _EVERYWHERE
+
+
+def _useless(name: str, schema: Mapping[str, Any]) -> tuple[str, str]:
+    """Why a keyword says nothing beside its schema's `type`, and the cure."""
+    kinds = _types(schema)
+    what = next(called for types, called in _SPOKEN_OF if _OF_ONE_TYPE[name] & types)
+    meant = next((f"{name[:3]}{_SIZES.get(kind, 'imum')}" for kind in kinds if kind in _SIZED), "")
+    cure = f"did you mean `{meant}`?" if name[:3] in ("min", "max") and meant and meant not in schema else "remove it"
+    return f"`{name}` speaks of {what}, and `type` allows none: it forbids nothing", cure
 
 
 def _said(name: str, inner: Any, schema: Mapping[str, Any]) -> tuple[str, str, bool] | None:
@@ -151,7 +198,7 @@ def is_stray(name: str, inner: Any) -> bool:
         return False
     kinds = inner.get("type")
     is_schema = (
-        (kinds in _TYPES if isinstance(kinds, str) else isinstance(kinds, list))
+        (kinds in _BITS if isinstance(kinds, str) else isinstance(kinds, list))
         or isinstance(inner.get("$ref"), str)
         or isinstance(inner.get("properties"), Mapping)
         or any(isinstance(inner.get(word), list) for word in ("enum", "anyOf", "oneOf", "allOf"))

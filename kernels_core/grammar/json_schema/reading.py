@@ -62,7 +62,9 @@ class Reader:
         if schema is False:
             return FALSE
         if not isinstance(schema, dict):
-            raise Malformed(f"a schema must be an object or a Boolean, not {kind_of(schema)}")
+            is_json = isinstance(schema, str) and schema.lstrip()[:1] == "{"
+            cure = "; take the JSON that it holds as a text" if is_json else ""
+            raise Malformed(f"a schema must be an object or a Boolean, not {kind_of(schema)}{cure}")
         if not entered and not _NAMING.isdisjoint(schema):
             context = self.documents.inside(schema, context)
         dialect = context.dialect

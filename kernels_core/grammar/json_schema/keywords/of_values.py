@@ -22,7 +22,7 @@ _MEANT = {"str": "string", "int": "integer", "float": "number", "list": "array",
 _GRAMMAR = "a request holds the text of a grammar beside this type: read that text, in its own language"
 # What `type` is in a request's response_format.
 _REQUESTED = {
-    "json_schema": "a request's response_format holds its schema in json_schema.schema: take that one",
+    "json_schema": "a request's response_format holds its schema in schema, or in json_schema.schema: take that one",
     "json_object": 'a request asks so for any object: write "object", or take the schema beside it',
     "structural_tag": "it is a structural tag: read it as one",
     **dict.fromkeys(("grammar", "ebnf", "gbnf", "lark", "regex"), _GRAMMAR),
