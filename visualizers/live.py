@@ -80,7 +80,7 @@ class FrontierView(LiveView[Frontier]):
 
     def tables_of(self, snapshot: Frontier) -> str:
         facts = [f"after {many(snapshot.position, 'byte')}", f"set {snapshot.set_id}", many(len(snapshot), "item")]
-        end = badge("may end here", "accepted") if snapshot.completed else badge("must go on", "rejected")
+        end = badge("may end here", "accepted") if snapshot.completed else badge("may not end yet", "rejected")
         rows = []
         for item in snapshot.items[:STATIC_ITEMS]:
             flags = badge("scans", "active") * item.scannable + badge("completes", "accepted") * item.accepting

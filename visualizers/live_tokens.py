@@ -37,6 +37,8 @@ MAX_QUERY: Final = 200
 EXPORTED_ROWS: Final = 200
 # A recorded run keeps fewer rows a step: its page should stay in the hundreds of kilobytes.
 RECORDED_ROWS: Final = 40
+FEW: Final = 60
+"""Up to so many allowed tokens stand beside the picture of a mask, as texts."""
 
 
 class _TokenView(LiveView[TokenSets]):
@@ -241,7 +243,8 @@ class TokenTable(_TokenView):
 class MaskMap(_TokenView):
     """The whole mask as a picture, one pixel a token id; `selection["token"]` is the id that was clicked, or None.
 
-    `picture` is a `data:` URI, and `about` says how many tokens there are and are allowed, and how many stand in a row.
+    `picture` is a `data:` URI, and `about` says how many tokens there are and are allowed, how many stand in a row, and
+    which are allowed where these are few: a dot among thousands is not seen.
     """
 
     _module = "mask"
@@ -259,5 +262,7 @@ class MaskMap(_TokenView):
     def traits_of(self, snapshot: TokenSets) -> Traits:
         index = token_index(snapshot)
         size = index.sets.vocab_size
-        about = {"size": size, "allowed": index.counts["allowed"], "columns": mask_width(size)}
+        allowed = index.ids("allowed").tolist() if index.counts["allowed"] <= FEW else []
+        few = [[token, index.vocabulary.glyph(token)] for token in allowed]
+        about = {"size": size, "allowed": index.counts["allowed"], "columns": mask_width(size), "few": few}
         return {"about": about, "picture": data_uri(index.picture)}

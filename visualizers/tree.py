@@ -20,7 +20,7 @@ from visualizers.tables import card, table
 
 TEXT: Final = 56
 STATIC_NODES: Final = 120
-NOT_APART: Final = "where a rule reads nothing is not told apart"
+NOT_APART: Final = "some parses that differ only in empty rules count as one"
 
 
 class TreeView(LiveView[Derivation]):
@@ -102,7 +102,7 @@ class TreeView(LiveView[Derivation]):
         if state == "unfinished":
             facts.append(f"partial tree {snapshot.tree - first + 1} of {count}")
             if not snapshot.complete:
-                facts.append("no complete reading yet")
+                facts.append("no complete parse yet")
         elif snapshot.trees > first:
             facts.append(f"if it goes on: {count} partial tree{'' if snapshot.trees - first == 1 else 's'}")
         if len(snapshot.nodes) > STATIC_NODES:
@@ -111,13 +111,13 @@ class TreeView(LiveView[Derivation]):
 
 
 def said_readings(count: int | None, *, apart: bool = True) -> str:
-    """How many readings the whole text has, for people; "" for one or none.  `apart`: whether all are told apart."""
+    """How many parses the whole text has, for people; "" for one or none.  `apart`: whether all are told apart."""
     if count is None:
-        return "many complete parses"
+        return "many parses"
     if count == ENDLESS:
-        return "no end of complete parses"
+        return "no end of parses"
     more = " or more" if count >= MAX_WAYS or not apart else ""
-    return f"{count:,}{more} complete parses" if count > 1 else ""
+    return f"{count:,}{more} parses" if count > 1 else ""
 
 
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\[(?:[^\]\\]|\\.)*\]')

@@ -8,7 +8,7 @@ import { finder } from "./find.js";
 import { aim, fitting, inRoom } from "./following.js";
 import { dots, plate, spots } from "./inside.js";
 
-const READABLE = 0.72, BOXED = 0.5, SMALLEST = 0.4, TINY = 0.3; // scales: at first, and the least of `aim`
+const READABLE = 0.72, BOXED = 0.5, SMALLEST = 0.4, TINY = 0.3; // scales: of what is too large at first, and the least of `aim`
 const MARKS = ["active", "waiting", "visited", "fresh"], KEPT = 48, TOLD = ".state, .edge, [data-stub], [data-title]";
 const CORNERS = [[true, true], [false, true], [true, false], [false, false]]; // [right, bottom]
 
@@ -103,7 +103,7 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
     shown = keep(next.picture);
     stage.replaceChildren(shown.svg);
     light(true);
-    if (!before || (!touched && !follows())) fit();
+    if (!before || (!touched && (!follows() || largest() >= SMALLEST || wish < READABLE))) fit();
     const after = before?.find(([id]) => byId(id));
     if (after && (touched || follows() || shown.size.some((length, at) => length * scale > room[at]))) {
       const now = onStage(byId(after[0]));
@@ -144,15 +144,15 @@ export default defineView("automaton", "automaton-view", ({ view, model }) => {
     if (!drag) aside();
   }
 
-  // Everything in sight; of a large picture what can still be read, unless `whole` is asked for.
-  function fit(whole = false) {
+  // Everything in sight; of a picture that would be smaller than SMALLEST what can still be read, unless `whole` is asked for.
+  const largest = () => Math.min(...shown.size.map((length, at) => (room[at] - 16) / length), 1.15);
+  function fit(asked = false) {
     if (!shown || !room[0] || !room[1]) return;
-    const [width, height] = room, [wide, high] = shown.size, most = Math.min((width - 16) / wide, (height - 16) / high, 1.15);
-    wish = scale = whole ? most : Math.max(most, READABLE);
-    x = Math.max(8, (width - wide * scale) / 2);
-    y = Math.max(8, (height - high * scale) / 2);
+    const whole = asked || largest() >= SMALLEST;
+    wish = scale = whole ? largest() : READABLE;
+    [x, y] = shown.size.map((length, at) => Math.max(8, (room[at] - length * scale) / 2));
     place();
-    if (!whole && most < READABLE && follows()) chase(true);
+    if (!whole && follows()) chase(true);
   }
 
   function zoom(factor, at = [room[0] / 2, room[1] / 2]) {

@@ -23,9 +23,9 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
   const strips = h("div", { class: "strips", "data-testid": "cockpit-strips" });
   const page = h("div", { class: "page", tabindex: "0", "data-testid": "cockpit-page" });
   const side = (source) => model.send({ kind: "beside", source });
-  const other = h("textarea", { rows: 1, spellcheck: "false", "data-testid": "other-source", "aria-label": "another source", placeholder: "another schema, tools or a grammar, to write under it as well" });
-  const under = h("button", { type: "button", "data-testid": "beside-other", title: "the same prompt and seed under this source, under this strip", onclick: () => side(other.value) }, "under it, too");
-  const beside = h("button", { type: "button", "data-testid": "beside", title: "the same prompt and seed, under this strip", onclick: () => side("") }, "without the grammar, too");
+  const other = h("textarea", { rows: 1, spellcheck: "false", "data-testid": "other-source", "aria-label": "another source", placeholder: "another schema, tools or a grammar" });
+  const under = h("button", { type: "button", "data-testid": "beside-other", title: "write with the same prompt and seed under this source, and show it below", onclick: () => side(other.value) }, "also under this source");
+  const beside = h("button", { type: "button", "data-testid": "beside", title: "write with the same prompt and seed, and show it below", onclick: () => side("") }, "also without the grammar");
   const message = h("div", { class: "ms-note warn", role: "status", "data-testid": "cockpit-message" });
   const foot = h("div", { class: "again" }, beside, other, under);
   view.root.append(h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Model"), summary, h("span", { class: "ms-grow" }), stop, tabs), apart, strips, page, foot, message);
@@ -171,7 +171,7 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
     stop.hidden = !about.running;
     foot.hidden = !about.again || view.offline();
     beside.disabled = under.disabled = Boolean(about.running);
-    beside.textContent = run && !run.constrained ? "under the grammar, too" : "without the grammar, too";
+    beside.textContent = run && !run.constrained ? "also under the grammar" : "also without the grammar";
     apart.hidden = parting() === null;
     apart.textContent = apart.hidden ? "" : about.cut ? `The present text ends after step ${number(parting())} of this run.`
       : `This run is not the present text: they differ from step ${number(parting() + 1)} on.`;

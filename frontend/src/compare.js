@@ -3,7 +3,7 @@
 // Read on: visualizers/compare.py (CompareView), workbench/panels/compare.py (who answers).
 import { button, code, h, key, many, morph, defineView, number, offer, put, table } from "./common.js";
 
-const KINDS = { refused: "", "mask only": "its mask alone", "false hope": "false hope", end: "" };
+const KINDS = { refused: "", "mask only": "its mask alone", "false hope": "its mask allows it, but it does not take it", end: "" };
 const SAID = { idle: "computed when asked for", busy: "comparing ...", stale: "for an earlier position; compare again" };
 
 const td = (text, props = {}) => h("td", props, text);

@@ -16,7 +16,7 @@ export interface Panel {
 }
 
 // EDGE: what Graphviz leaves around a frame.  BEYOND: how far badges, SIGN wide with one sign, reach beyond a state; labels begin at 9.
-const EDGE = 12, GUTTER = 12, ASPECT = 2, MOST_WIDE = 1300, KEPT = 400, RADIUS = 15, BEYOND = 5, SIGN = 14;
+const EDGE = 12, GUTTER = 12, ASPECT = 2, MOST_WIDE = 1500, KEPT = 400, RADIUS = 15, BEYOND = 5, SIGN = 14;
 const written = new Map<string, string>(); // graph -> SVG
 
 // The SVG of a graph; quick where it was drawn before.
@@ -92,10 +92,19 @@ function template(panel: Panel, text: string) {
   return made;
 }
 
-// Panels in rows, in reading order, about ASPECT times as wide as high: their places, and the size of all.
+// Panels in rows, in reading order, as a stage ASPECT times as wide as high shows them largest: their places, and the size of
+// all.
 export function packed(sizes: [number, number][]): [[number, number][], [number, number]] {
-  const area = sizes.reduce((sum, [width, height]) => sum + (width + GUTTER) * (height + GUTTER), 0);
-  const limit = Math.max(Math.min(MOST_WIDE, Math.sqrt(area * ASPECT)), ...sizes.map(([width]) => width));
+  const widest = Math.max(1, ...sizes.map(([width]) => width)), across = ([, [wide, high]]: ReturnType<typeof inRows>) => Math.max(wide, ASPECT * high);
+  let best = inRows(sizes, widest);
+  for (let limit = 1.1 * widest; limit < MOST_WIDE; limit *= 1.1) {
+    const other = inRows(sizes, limit);
+    if (across(other) < across(best)) best = other;
+  }
+  return best;
+}
+
+function inRows(sizes: [number, number][], limit: number): [[number, number][], [number, number]] {
   let x = 0, y = 0, row = 0, right = 0;
   const places = sizes.map(([width, height]): [number, number] => {
     if (x > 0 && x + width > limit) { y += row + GUTTER; x = row = 0; }

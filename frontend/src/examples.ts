@@ -18,7 +18,7 @@ export default defineView("examples", "examples-view", ({ view, model }: any) =>
   view.root.append(head, tools, also, list); // the field stays where it is
   const line = ([text, must, ok, taken, told]: Row, number: number) => h("div", { class: `row ${ok ? "ok" : "bad"}`, "data-testid": "example", "data-ok": String(ok) },
     h("span", { class: "mark", "aria-label": ok ? "as it must be" : "not as it must be" }, ok ? "✓" : "✗"),
-    button(must ? "must" : "must not", "turn it round", "turn", () => model.send({ kind: "set", number, text, must: !must })),
+    button(must ? "must" : "must not", must ? "have it as a text that must not be taken" : "have it as a text that must be taken", "turn", () => model.send({ kind: "set", number, text, must: !must })),
     h("code", { class: "ms-mono", title: told }, text.slice(0, taken), h("span", { class: taken < text.length ? "rest" : "end" }, text.slice(taken) || "\u200b")),
     h("span", { class: "ms-muted", title: told }, must && ok ? "" : told),
     button("×", "drop this example", "drop", () => model.send({ kind: "drop", number })));

@@ -5,7 +5,7 @@ import { click, dotted, h, many, morph, defineView, number, reveal, table } from
 export default defineView("frontier", "frontier-view", ({ view, model }) => {
   const head = h("div", { class: "ms-bar" });
   const body = h("tbody", {});
-  const grid = table([["dotted rule", "a rule as the parser has it: an alternative that is empty is written (…)? around the others"], ["#origin", "bytes read when the rule was predicted"],
+  const grid = table([["dotted rule", "a rule with a dot where the parser is; (…)? is what may be left out"], ["#origin", "bytes read when the rule was predicted"],
     h("th", { class: "ms-num iteration", title: "iterations done of a counted rule; characters read, where a rule bounds those of its texts" }, "count"), "#state"], body, { role: "grid", "aria-label": "Earley items" });
   const note = h("div", { class: "ms-note" });
   const scroll = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "frontier-rows" }, grid);
@@ -20,7 +20,7 @@ export default defineView("frontier", "frontier-view", ({ view, model }) => {
       h("span", { class: "ms-muted", "data-testid": "frontier-set", title: `Earley set ${about.set_id ?? "–"}` }, many(about.total ?? 0, "item")),
       h("span", { class: "ms-grow" }),
       h("span", { class: `ms-badge ${about.completed ? "accepted" : ""}`, "data-testid": "frontier-completed" },
-        about.completed ? "may end here" : "must go on"));
+        about.completed ? "may end here" : "may not end yet"));
     grid.classList.toggle("no-iterations", !items.some((item) => item.counter));
     morph(body, items.map(row));
     const hidden = (about.total ?? 0) - items.length;

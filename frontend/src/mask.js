@@ -1,6 +1,6 @@
 // The mask, one pixel a token id: a picture that Python makes (visualizers/png.py), in rows of `columns` ids.
 // Read on: visualizers/live_tokens.py (MaskMap).
-import { h, key, defineView, number, put } from "./common.js";
+import { h, key, morph, defineView, number, put } from "./common.js";
 
 const LABELS = { accepted: "allowed", uncertain: "uncertain, taken", refused: "uncertain, refused", rejected: "rejected" };
 
@@ -8,10 +8,11 @@ export default defineView("mask", "mask-map", ({ view, model }) => {
   const legend = h("span", { class: "ms-group" }, ...Object.entries(LABELS).map(([kind, label]) => key(`--${kind}`, label)));
   const count = h("span", { class: "ms-mono", "data-testid": "mask-count" });
   const picture = h("img", { tabindex: "0", "data-testid": "mask-picture" });
+  const few = h("div", { class: "few", "data-testid": "mask-few" });
   const note = h("div", { class: "ms-note ms-mono", role: "status", "data-testid": "mask-note" });
   view.root.append(
     h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Mask"), count, h("span", { class: "ms-grow" }), legend),
-    h("div", { class: "ms-frame" }, picture), note);
+    few, h("div", { class: "ms-frame" }, picture), note);
   const about = () => ({ size: 0, allowed: 0, columns: 8, ...model.get("about") });
 
   function draw() {
@@ -19,6 +20,8 @@ export default defineView("mask", "mask-map", ({ view, model }) => {
     if (picture.src !== model.get("picture")) picture.src = model.get("picture");
     put(count, `${number(allowed)} of ${number(size)} allowed`);
     picture.alt = `token mask, ${count.textContent}`;
+    few.hidden = !about().few?.length;
+    morph(few, (about().few || []).map(([id, glyph]) => h("button", { type: "button", "data-token": id, "aria-pressed": String(id === view.token()), title: `token ${id}`, onclick: () => select(id) }, glyph || "∅")));
     tell(view.token());
   }
 
@@ -27,7 +30,7 @@ export default defineView("mask", "mask-map", ({ view, model }) => {
     clearTimeout(delay);
     const known = id != null && id >= 0 && id < about().size;
     shown = known ? id : null;
-    put(note, known ? `${id}` : "point at a pixel; click selects its token");
+    put(note, known ? `${id}` : "point at a pixel to read its token; a click chooses it");
     if (!known || view.offline()) return;
     delay = setTimeout(() => {
       view.forget();
@@ -55,7 +58,7 @@ export default defineView("mask", "mask-map", ({ view, model }) => {
     };
     return { ArrowDown: walk(1), ArrowUp: walk(-1), PageDown: walk(columns), PageUp: walk(-columns) };
   });
-  view.on("change:selection", () => tell(view.token()));
+  view.on("change:selection", draw);
   view.defer(() => clearTimeout(delay));
   view.draws(["picture", "about"], draw);
 });

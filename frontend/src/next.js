@@ -13,8 +13,8 @@ const HINTS = {
 };
 const CALLED = { closings: "closing", signs: "punctuation" };
 const COUNTED = "allowed tokens of this meaning: each token is counted in one group, by what it writes after white space";
-const NONE_OF_ITS_OWN = "no token of its own: what leads to it (a separator, a sign) is a token of another meaning here, and it may come behind that";
-const FORCED = "what must follow, whatever comes behind it: bytes that the engine can jump over (find_jump_forward_string)";
+const NONE_OF_ITS_OWN = "no token begins with it: a separator or a sign comes first, and its tokens are counted there";
+const FORCED = "the only text that may follow: the engine can write it without the model (find_jump_forward_string)";
 
 const REST = 0.25; // seconds of the second search, when the first gave up (workbench/panels/next.py)
 
@@ -82,8 +82,8 @@ export default defineView("next", "next-view", ({ view, model }) => {
     return [
       state.note && h("div", { class: "ms-empty" }, state.note),
       (model.get("objects") || []).slice(0, 1).map(headOf),
-      state.forced && line("no choice", [typed({ label: state.forced, lead: "", then: "", types: true, tokens: 0, kind: "forced" }, "forced", 0)], { class: "line forced", "data-testid": "next-forced", title: FORCED }),
-      state.unforced && line("no choice", [h("span", { class: "ms-muted", "data-testid": "next-unforced" }, state.unforced)]),
+      state.forced && line("forced", [typed({ label: state.forced, lead: "", then: "", types: true, tokens: 0, kind: "forced" }, "forced", 0)], { class: "line forced", "data-testid": "next-forced", title: FORCED }),
+      state.unforced && line("forced", [h("span", { class: "ms-muted", "data-testid": "next-unforced" }, state.unforced)]),
       listed.length > 0 && line("meaning", [], { class: "line head ms-muted" }, h("span", { class: "ms-num", title: "allowed tokens of each meaning; each token is counted once" }, "tokens")),
       listed.flatMap(({ name, chips, more, tokens: count }) => {
         const shown = chips.findIndex((_, k) => open === `${name}/${k}`);

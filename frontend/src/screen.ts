@@ -2,38 +2,42 @@
 //
 // Traits (Python to browser; workbench/screen/state.py says what each means):
 //   text  { tokens: [[text, how, mask, us, told, sure]], parts: [[name, hue, count]], refused }
-//   here  { place, where, next: [row], wanted: [row], end, more, died, note }, a row { shown, text, before, after, taken, why, keyword }
+//   here  { place, where, next: [row], wanted: [row], end, more, died, note, whole, parses }, a row { shown, text, before, after, taken, why, keyword, group, chip, token }
 //   bar   what can be chosen and what was; `offer` is what a click makes of a paste that failed; `outcome` { kind, told, goes_on } is how the run ended; `plays` counts the recordings that were opened
 // Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "run" | "step" | "branch" | "continue",
 // prompt, seed, temperature, grammar, limit, chat}, {kind: "choose", model | tokenizer | chat | tool_choice}, {kind: "tell", prompt}, {kind: "reads", prompt, chat}, {kind: "models"},
-// {kind: "share" | "copy" | "offer"}, and the desk's own: goto, move, prefix, text, stop.
+// {kind: "share" | "copy" | "offer"}, and the desk's own: goto, move, prefix, text, token, stop; asked {type: "tokens", group, chip}
+// of a row that is open, and {type: "parses"} where the text is `whole`: the answer is in `here`.
 // Python to browser: {save: name, text}, a file to keep; {copy: text, said}, for the clipboard; {reads: text}, the prompt as the model reads it.
 //
 // Keys: arrows step by token, with shift by byte; Home, End; space plays a run or holds it; in the text all keys are the text's,
 // and Ctrl+Z takes back the last edit, whoever made it.
 // Read on: run.ts, stage.ts, workbench/panels/screen.py.
-import { FIELD, button, clip, code, h, keep, key, measured, morph, defineView, number, offer, put, soon } from "./common.js";
+import { FIELD, button, clip, code, h, keep, key, measured, morph, defineView, number, offer, put, reveal, soon } from "./common.js";
 import { HOWS, MASKS, TOLD, costs, counted, figure, height, micros, pause, percent, placeAt, tokenAt, type Text, type Token } from "./run";
 
-interface Row { shown: string; text: string; before: number | null; after: number | null; taken: boolean; why: string; keyword: string }
-interface Here { place: number; where: string; next: Row[]; wanted: Row[]; end: string; more: string; died: string; note?: string }
+interface Row { shown: string; text: string; before: number | null; after: number | null; taken: boolean; why: string; keyword: string; group?: string; chip?: number; token?: number | null }
+interface Here { place: number; where: string; next: Row[]; wanted: Row[]; end: string; more: string; died: string; note?: string; whole?: boolean; parses?: string | null }
+interface Listed { where: string; group: string; chip: number; tokens?: { id: number; glyph: string }[]; more?: number; error?: string }
 
 const LINE = 29; // pixels: screen.css
 
 const SIGNS: Record<string, string> = { " ": "␣", "\n": "↵", "\t": "→" };
 const COME_BY = ["this parser state was met before: its mask is looked up", "a new parser state: its mask is put together from token sets that are known", "a new parser state: the vocabulary, or part of it, is walked"];
 const ABOUT = [
-  ["Run", "A model answers the prompt. At each token the grammar takes away what would leave it."],
+  ["paste / open", "A source of your own: a JSON schema, tools, a grammar, a regular expression. The `gallery` beside it has examples with recorded runs. `tokenizer`: into whose tokens the text is cut. `share` keeps a page that needs no Python, `figure` a picture of the text."],
+  ["Run, Step, Stop", "A model answers the prompt. At each token the mask takes away what would leave the grammar. `Run` writes a text, `Step` one token, `Stop` ends a run, `continue` goes on from where it was cut. `copy text`, `copy code`: what was written, and the Python that writes it again."],
+  ["grammar, model …", "Without `grammar` the model is free, and what the grammar refuses is marked. `seed`: the same one draws the same tokens. `temp`: the temperature. `at most`: the most tokens. `as chat`, `raw`: with the model's chat template, or without; `what it reads` shows the prompt with it. `tell it the schema`, or the tools, puts them into the prompt: a model sees nothing of a grammar. `calls`: which tools it may call."],
   ["agreed", `Green: ${TOLD.agreed}.`],
   ["pushed", `Yellow: ${TOLD.pushed}.`],
   ["overruled", `Orange: ${TOLD.overruled}, and another token was written.`],
   ["forced", `Grey, with a thin line: ${TOLD.forced}.`],
-  ["text", "Click a token to go there; type to write the text yourself. What the grammar refuses is red, with a wavy line."],
-  ["Next, Wanted", "Next is what may come, with its probability before and after the mask. Wanted is what the model would have written."],
+  ["text", "Click a token to go there; type to write the text yourself. What the grammar refuses is red, with a wavy line. `↻` replays the text; the track beside it names the parts of the text, and leads to the place where it is clicked."],
+  ["Next, Wanted", "Next is what may come, with its probability before and after the mask; a click writes it, or lists its tokens. Wanted is what the model would have written: `why` says what refuses it, `branch` lets the model go on with it, free of the grammar."],
   ["bars", "The time of each mask: found (computed before), put together (from known parts), or made (computed now)."],
-  ["tabs", "Caches, Ablate and Examples say what masks cost, what each mechanism is worth, and which texts are taken; Model has the run without the grammar side by side; under the hood is what the parser does."],
-  ["automaton", "Filled: the parser is in this state. Pale: it waits for the rule that it called. Green ring: just made. Double ring: its rule may end here. Dashed: not made further yet; a dashed arrow calls a rule."],
-  ["keys", "← → one token, with Shift one byte; Home and End; the space bar plays the run; Ctrl+Z takes back an edit; t goes into the text, e into the source, / searches the tokens; [ ] change the tab; w is the whole window."],
+  ["tabs", "`Caches`: what masks cost. `Ablate`: what each mechanism of the engine is worth. `Examples`: texts that must and must not be taken. `Model`: the run with and without the grammar, side by side. `Under the hood` is what the parser does: `Automaton`, `Chart` (its items), `Call stack`, `Derivation` (parse trees), `Triggers` (free text and tags), `Tokens` and `Mask` (what is allowed), `What next` and `Why` (what may come, or why not), `Compare` (with another engine)."],
+  ["Automaton", "Filled: the parser is in this state. Pale: it waits for the rule that it called. Green ring: just made. Double ring: its rule may end here. Dashed: not made further yet; a dashed arrow calls a rule."],
+  ["keys", "← → one token, with Shift one byte; Home and End; the space bar plays the run; Ctrl+Z takes back an edit; t goes into the text, e into the source, / searches the tokens; [ ] change the tab; w or ▣ is the whole window."],
 ];
 
 export default defineView("first", "screen", ({ view, model, host }: any) => {
@@ -66,22 +70,22 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
       h("div", { class: "ms-about-head" }, h("b", {}, title), button("×", "close (Esc)", `${testid}-close`, () => made.close())), inside);
     return made;
   };
-  const about = dialog("What one sees here", "about", h("dl", {}, ...ABOUT.flatMap(([what, told]) => [h("dt", {}, what), h("dd", {}, told)])));
+  const about = dialog("What one sees here", "about", h("dl", {}, ...ABOUT.flatMap(([what, told]) => [h("dt", {}, what), h("dd", {}, code(told))])));
   const read = h("pre", { "data-testid": "told" }), reading = dialog("What the model reads before it writes", "reading", read);
 
   // -- the run -------------------------------------------------------------------------------------------------------
   const prompt = h("textarea", { rows: 3, class: "ms-prompt", spellcheck: "false", "aria-label": "prompt", "data-testid": "prompt", placeholder: "what the model is asked", title: "Enter runs, Shift+Enter begins a line",
     onkeydown: (event: KeyboardEvent) => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); ask("run"); } } });
-  const seed = h("input", { type: "number", min: 0, step: 1, class: "ms-seed", "aria-label": "seed", "data-testid": "seed" });
-  const warmth = h("input", { type: "number", min: 0, max: 2, step: 0.1, "aria-label": "temperature", "data-testid": "temperature" });
+  const seed = h("input", { type: "number", min: 0, step: 1, class: "ms-seed", "aria-label": "seed", title: "the same seed draws the same tokens", "data-testid": "seed" });
+  const warmth = h("input", { type: "number", min: 0, max: 2, step: 0.1, "aria-label": "temperature", title: "temperature: 0 takes the likeliest token, 1 draws as the model says", "data-testid": "temperature" });
   const limit = h("input", { type: "number", min: 1, step: 16, class: "ms-limit", "aria-label": "most tokens", "data-testid": "limit", title: "a run has at most so many tokens; under a grammar its text is whole by then" });
-  const manner = choice("how the prompt is given", "chat", (value) => send({ kind: "choose", chat: value === "chat" }));
+  const manner = choice("as chat, raw", "chat", (value) => send({ kind: "choose", chat: value === "chat" }));
   manner.append(h("option", { value: "chat" }, "as chat"), h("option", { value: "raw" }, "raw"));
   const reads = button("what it reads", "the prompt as the model reads it, with what its chat template adds", "reads", () => send({ kind: "reads", prompt: prompt.value, chat: manner.value === "chat" }));
   const tools = choice("tool choice", "tool-choice", (value) => send({ kind: "choose", tool_choice: value }));
   const toolbox = h("label", { title: "which tools the model may call" }, "calls ", tools);
   const tell_ = button("tell it the schema", "the model does not see the grammar, which holds only its text: put the schema, or the tools and how they are called, into the prompt", "tell", () => { prompt.blur(); send({ kind: "tell", prompt: prompt.value }); });
-  const constrained = h("input", { type: "checkbox", "data-testid": "under-grammar" });
+  const constrained = h("input", { type: "checkbox", title: "without it the model is free, and what the grammar refuses is marked", "data-testid": "under-grammar" });
   const run = button("▶ Run", "let the model write, from the beginning or from what you typed", "run", () => ask("run"));
   const step = button("▸| Step", "let the model write one token here", "step", () => ask("step"));
   const stop = button("■ Stop", "end the run before the next token", "stop-run", () => { hold(); model.send({ kind: "stop" }); });
@@ -114,10 +118,11 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const next = h("div", { class: "ms-rows", "data-testid": "next-rows" });
   const wanted = h("div", { class: "ms-rows", "data-testid": "wanted-rows" });
   const end = h("span", { class: "ms-end", "data-testid": "end" });
+  const parses = button("ambiguous", "the rules derive this text in several ways: show the parse trees (Derivation)", "parses", () => reveal(view.root, "tree"));
   const reason = h("div", { class: "ms-why-line", role: "status", hidden: true, "data-testid": "why-line" });
   const why = button("why", "what the grammar says of it", "why", () => { reason.hidden = !reason.hidden; reason.scrollIntoView({ block: "nearest" }); });
   const branch = button("branch", "let the model go on with what it wanted, free of the grammar; Ctrl+Z brings this text back", "branch-here", () => ask("branch"));
-  const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next", end), next, h("div", { class: "ms-cap" }, "Wanted"), wanted, reason);
+  const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next", end, parses), next, h("div", { class: "ms-cap" }, "Wanted"), wanted, reason);
   // What was done here, until something else is; what Python has to say comes first.
   let shown: Node | string = "";
   const show = (node: Node | string) => { shown = node; tell(); };
@@ -189,7 +194,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     modes.replaceChildren(...parts.map(([name, hue, length]) => h("span", { class: `ms-hue-${hue}`, title: name, style: `flex:${length} 1 0` }, h("span", {}, name))), position);
     modes.setAttribute("aria-valuemax", String(count));
     const { us, counts } = costs(tokens);
-    put(sum, counts.some(Boolean) ? `these tokens: ${counts.map((many, at) => `${number(many)} ${MASKS[at]}`).join(", ")}, in ${micros(us)}` : "");
+    put(sum, counts.some(Boolean) ? `in all ${counts.map((many, at) => `${number(many)} ${MASKS[at]}`).join(", ")}, in ${micros(us)}` : "");
     const now = tokens.map(([piece]) => piece).join("") + refused;
     if (now !== written && timer === 0 && box.value !== now) box.value = now;
     written = now;
@@ -205,22 +210,47 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   }) as () => void);
   const whole = (top: number) => LINE * Math.ceil((top - 4) / LINE); // no line is cut
   paper.addEventListener("scrollend", () => { const top = LINE * Math.round(paper.scrollTop / LINE); if (Math.abs(top - paper.scrollTop) > 1) paper.scrollTop = top; });
+  // A row that is written, or whose tokens are listed below the others; each of them is written by a click, too.
+  let listed: Listed | null = null;
+  function choose({ text: written, token, group, chip }: Row) {
+    if (token != null) return send({ kind: "token", id: token });
+    if (!group) return send({ kind: "text", text: written });
+    const mine: Listed = { where: here().where, group, chip: chip! };
+    listed = listed?.group === group && listed.chip === chip ? null : mine;
+    if (listed) view.ask({ type: "tokens", group, chip }, (reply: Listed) => { Object.assign(mine, reply); drawHere(); });
+    drawHere();
+  }
+  const muted = (told: string) => h("span", { class: "ms-muted" }, told);
+  const tokensOf = ({ tokens = [], more = 0, error }: Listed) => h("div", { class: "ms-chip-tokens", "data-testid": "chip-tokens" }, error && muted(error),
+    tokens.map(({ id, glyph }) => h("button", { type: "button", "data-token": id, title: `write token ${id}`, onclick: () => send({ kind: "token", id }) }, h("code", {}, glyph || "∅"))),
+    more > 0 && muted(`and ${number(more)} more tokens`));
+  let numbered: unknown = null; // where it was asked how many parses there are
   function drawHere() {
-    const { place: at, next: rows, wanted: refused, end: told, more, died } = here(), { tokens } = text();
+    const { place: at, next: rows, wanted: refused, end: told, more, died, where: spot, whole, parses: many } = here(), { tokens } = text();
+    if (whole && many == null && numbered !== model.get("here") && !view.offline()) {
+      numbered = model.get("here");
+      view.ask({ type: "parses" }, () => {});
+    }
+    parses.hidden = !many;
+    parses.disabled = !view.root.querySelector("[data-testid=pane-tree]");
+    put(parses, `ambiguous: ${many}`);
+    if (listed?.where !== spot) listed = null;
+    const open = (row: Row) => listed?.group === row.group && listed?.chip === row.chip;
     chips.forEach((one, k) => { one.classList.toggle("later", k > at); one.classList.toggle("now", k === at); });
     columns.forEach((one, k) => one.classList.toggle("now", k === at));
     position.style.left = `${Math.min(100, (100 * at) / counted(text().parts))}%`;
     modes.setAttribute("aria-valuenow", String(at));
     const share = (value: number) => h("span", { class: "ms-share" }, percent(value));
-    const gauge = ({ before, after }: Row) => before == null ? [] : [share(before), ...(after == null ? [] : [h("span", { class: "ms-muted" }, "→"), share(after),
+    const gauge = ({ before, after }: Row) => before == null ? [] : [share(before), ...(after == null ? [] : [muted("→"), share(after),
       h("i", { class: "ms-gauge" }, h("i", { style: `width:${100 * after}%` }))])];
-    morph(next, ...rows.map((row) => h("button", { type: "button", class: `ms-may${row.taken ? " taken" : ""}`, disabled: view.offline() || !row.text,
-      title: row.taken ? "the model took it" : "write this", onclick: () => send({ kind: "text", text: row.text }) }, h("code", {}, row.shown), gauge(row))),
-      (more || !rows.length) && h("span", { class: "ms-muted" }, more || "nothing: the text has ended"));
+    morph(next, ...rows.map((row) => h("button", { type: "button", class: `ms-may${row.taken ? " taken" : ""}`,
+      disabled: view.offline() || !(row.text || row.group || row.token != null), "aria-expanded": row.group ? String(open(row)) : null,
+      title: row.taken ? "the model took it" : row.group ? "show its tokens" : "write this", onclick: () => choose(row) }, h("code", {}, row.shown), gauge(row))),
+      (more || !rows.length) && muted(more || "nothing: the text has ended"), listed && tokensOf(listed));
     next.classList.toggle("ms-chips", rows[0]?.before == null);
     branch.disabled = view.offline();
     wanted.replaceChildren(...refused.map((row, k) => h("div", { class: "ms-wanted" }, h("code", {}, row.shown), share(row.before ?? 0), h("span", { class: "ms-cross" }, "✗"),
-      h("span", { class: "ms-keyword" }, code(row.keyword || row.why)), ...(k ? [] : [why, branch]))), ...(refused.length ? [] : [h("span", { class: "ms-muted" }, here().note || told_(tokens, at))]));
+      h("span", { class: "ms-keyword" }, code(row.keyword || row.why)), ...(k ? [] : [why, branch]))), ...(refused.length ? [] : [muted(here().note || told_(tokens, at))]));
     const [first] = refused;
     reason.replaceChildren(...(died || first ? [code(died || `${first!.shown} is refused: ${first!.why}`)] : []));
     reason.classList.toggle("ms-died", Boolean(died));
@@ -233,7 +263,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   let had = false;
   const told_ = (tokens: Token[], at: number) => {
     const how = tokens[Math.min(at, tokens.length - 1)]?.[1] ?? "typed";
-    return how === "refused" ? "the grammar refuses what is marked" : how === "typed" ? (writes ? "the model reads the prompt" : "no model wrote here: Run") : at < tokens.length || here().next[0]?.before != null ? "nothing that was refused" : writes ? "the model writes" : "the run ends here";
+    return how === "refused" ? "the grammar refuses what is marked" : how === "typed" ? (writes ? "the model reads the prompt" : "no model wrote here yet") : at < tokens.length || here().next[0]?.before != null ? "nothing that the grammar refuses" : writes ? "the model writes" : "the run ends here";
   };
 
   // What Python last said of a field.  What a person has typed since stays until Python says something else of it, and also
@@ -334,7 +364,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   host?.on("gone", lost);
   host?.on("waiting", () => put(busy, "waiting for the kernel …"));
   host?.on("answered", () => put(busy, ""));
-  host?.on("refused", () => put(busy, host.gone ? "the kernel is gone" : "not in this page"));
+  host?.on("refused", () => put(busy, host.gone ? "the kernel is gone" : "this needs Python, which a saved page has not"));
   host?.on("placed", () => { if (!host.pending) put(busy, ""); });
   view.draws(["offline"], () => { box.readOnly = view.offline(); lost(); drawBar(); drawHere(); });
   view.on("change:here", soon(drawHere));

@@ -20,7 +20,11 @@ export default async function stage({ model, host, root, parts, draw }: any) {
   const view: HTMLElement = screen.querySelector(".ms-first"), at = (testid: string) => view.querySelector<HTMLElement>(`[data-testid=${testid}]`)!;
   const panels: Panel[] = model.get("panels") || [], tabbed = [PLACE, ...panels.filter((panel) => panel.tab)];
   const set = (trait: string, value: unknown) => { host.set(`screen__${trait}`, value); host.save(); };
-  const bring = (name: string) => { if (tabbed.some((panel) => panel.name === name)) set("pane", name); };
+  const bring = (name: string) => {
+    const found = tabbed.find((panel) => panel.name === name);
+    if (found?.tab === "hood") set("hood", true);
+    if (found) set("pane", name);
+  };
 
   const rows: Record<string, HTMLElement> = { first: at("tabs"), hood: at("hood-tabs") };
   for (const { name, title, tab, about } of tabbed) rows[tab]!.append(tabOf(`pane-${name}`, about, false, () => bring(name), title));
@@ -45,8 +49,7 @@ export default async function stage({ model, host, root, parts, draw }: any) {
     const pane = host.get("screen__pane") || "place", now = tabbed.find(({ name }) => name === pane) || PLACE;
     view.dataset.pane = now.name;
     view.classList.toggle("ms-alone", now.wide);
-    const deep = view.classList.toggle("ms-deep", now.tab === "hood"), row = view.querySelector(deep ? ".ms-ran" : ".ms-set")!;
-    if (at("run").parentElement !== row) row.prepend(...["run", "step", "stop-run"].map(at)); // a model can be run beside every panel
+    view.classList.toggle("ms-deep", now.tab === "hood");
     rows.hood!.hidden = !host.get("screen__hood");
     hood.setAttribute("aria-expanded", String(!rows.hood!.hidden));
     for (const { name } of tabbed) at(`pane-${name}`).setAttribute("aria-selected", String(name === now.name));

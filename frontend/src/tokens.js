@@ -8,8 +8,8 @@ const ROW = 22, PAGE = 40;
 const MASK = ["all", "allowed", "refused"], SETS = ["accepted", "uncertain", "rejected", "stop"];
 const MEANS = {
   all: "the whole vocabulary", allowed: "what the mask lets through, whatever the reason",
-  refused: "what the mask does not let through: the rejected, and the uncertain that the callers refuse", accepted: "stays inside its rule, so it may come",
-  uncertain: "runs over the end of its rule: the callers decide about the rest", rejected: "dies inside its rule; control tokens write no text", stop: "a stop token, which ends the text; or a token that the grammar names by its id",
+  refused: "what the mask does not let through: the rejected, and the uncertain that the callers refuse", accepted: "stays inside the rule that is being read, so it may come",
+  uncertain: "runs over the end of its rule: the rules that called it decide about the rest", rejected: "cannot be read in its rule; control tokens write no text", stop: "a stop token, which ends the text; or a token that the grammar names by its id",
 };
 
 export default defineView("tokens", "token-table", ({ view, model }) => {
@@ -23,7 +23,7 @@ export default defineView("tokens", "token-table", ({ view, model }) => {
   body.append(spacer);
   view.root.append(
     h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Tokens"), tabs),
-    h("div", { class: "ms-heads" }, h("span", { class: "ms-num" }, "id"), search, h("span", {}, "kind"), h("span", { class: "ms-filters" }, "why", groups, states)),
+    h("div", { class: "ms-filters" }, search, groups, states),
     body, note);
 
   const rows = new Map();   // row number -> row
@@ -100,7 +100,7 @@ export default defineView("tokens", "token-table", ({ view, model }) => {
   function reason(row) {
     if (row.kind === "accepted") return ["stays inside its rule"];
     if (row.kind === "stop") return ["the text may end here"];
-    if (row.kind !== "uncertain") return ["cannot come here", "it dies inside the rule that is being read; a control token writes no text, and comes only where the grammar names it"];
+    if (row.kind !== "uncertain") return ["cannot come here", "the rule that is being read refuses one of its bytes; a control token writes no text, and comes only where the grammar names it"];
     const rest = row.suffix === "" ? "nothing" : row.suffix;
     return [[h("span", { class: row.allowed ? "yes" : "no" }, row.allowed ? "✓ taken" : "✗ refused"), ` · leaves ${row.rule}, rest `, h("span", { class: "rest" }, rest)],
       `leaves rule ${row.rule} after ${row.escape} bytes; what is left for its callers: ${rest}`];
@@ -126,12 +126,12 @@ export default defineView("tokens", "token-table", ({ view, model }) => {
       line(one ? "token set" : "token sets", "what an automaton state says of a token before its callers are asked: accepted, uncertain and rejected (and stop) together are the vocabulary", SETS));
     // A state appears once for each iteration counter; the filter is by state.
     const list = [...new Map((model.get("states") || []).filter((entry) => entry.state >= 0).map((entry) => [entry.state, entry])).values()];
-    offer(states, [["", list.length === 1 ? "1 state" : `${list.length} states`],
+    offer(states, [["", `any of ${many(list.length, "state")}`],
       ...list.map((entry) => [entry.state, `${entry.state} · ${entry.dot.length > 60 ? entry.dot.slice(0, 59) + "…" : entry.dot}`])]);
     states.value = model.get("state") ?? "";
     states.hidden = view.offline() || list.length < 2;
     const names = model.get("groups") || [];
-    offer(groups, [["", "group"], ...names.map((name) => [name, name])]);
+    offer(groups, [["", "any meaning"], ...names.map((name) => [name, name])]);
     groups.value = model.get("group") || "";
     groups.hidden = view.offline() || !names.length;
     if (document.activeElement !== search) search.value = model.get("query") || "";

@@ -12,7 +12,7 @@ function treeDot(shown) {
   const there = new Set(shown.map(([, place]) => place)), parents = new Set(shown.map(([node]) => node.parent));
   const lines = shown.map(([node, place]) => {
     const leaf = !parents.has(place), said = [node.kind === "text" ? null : node.kind === "fold" ? `${node.name} folded` : node.name,
-      node.readings ? `way ${node.reading + 1} of ${node.readings}` : null, leaf && node.text ? node.text : null].filter(Boolean).join("\n");
+      node.readings ? `parse ${node.reading + 1} of ${node.readings}` : null, leaf && node.text ? node.text : null].filter(Boolean).join("\n");
     const kinds = ["node", `is-${node.kind}`, node.open ? "open" : "", node.readings ? "ambiguous" : ""].filter(Boolean).join(" ");
     return `n${place}[id=n${place} class=${quote(kinds)} label=${quote(said)}${node.kind === "text" ? " style=filled" : ""}]`
       + (there.has(node.parent) ? `n${node.parent}->n${place}` : "");
@@ -77,8 +77,8 @@ export default defineView("tree", "tree-view", ({ view, model }) => {
       h("span", { class: "ms-mono", "data-testid": "tree-position" }, `after ${many(about.position ?? 0, "byte")}`),
       h("span", { class: `ms-badge ${state === "complete" ? "accepted" : "active"}`, "data-testid": "tree-state",
         title: state === "complete" ? "a derivation of the whole text" : "a derivation in which rules have begun and not ended: they are open" }, state),
-      about.readings ? h("span", { class: "ms-badge uncertain", title: "derivations of the whole text: every choice of a way at each of its ambiguous nodes, those of other trees included", "data-testid": "tree-readings" }, `${state === "complete" ? about.readings.replace(" complete", "") : about.readings} of the text`) : null,
-      about.apart === false && (about.readings || about.ambiguous) ? h("span", { class: "ms-muted", "data-testid": "tree-apart", title: "some rule of this grammar can read nothing: ways that differ only in where such a rule stands and reads nothing are counted as one" }, "where a rule reads nothing is not told apart") : null,
+      about.readings ? h("span", { class: "ms-badge uncertain", title: "parses of the whole text: every choice at each of its ambiguous nodes, those of other trees included", "data-testid": "tree-readings" }, `${about.readings} of the text`) : null,
+      about.apart === false && (about.readings || about.ambiguous) ? h("span", { class: "ms-muted", "data-testid": "tree-apart", title: "a rule of this grammar can be empty: parses that differ only in where such a rule stands are counted as one" }, "some parses that differ only in empty rules count as one") : null,
       about.ambiguous ? h("span", { class: "ms-badge uncertain", title: "in the tree that is shown; another parse of a node may have others below it", "data-testid": "tree-ambiguous" }, `${many(about.ambiguous, "ambiguous node")} in this tree`) : null,
       h("span", { class: "ms-grow" }),
       first && open ? h("button", { type: "button", disabled: offline, "data-testid": "tree-switch",
@@ -136,7 +136,7 @@ export default defineView("tree", "tree-view", ({ view, model }) => {
       node.kind === "again" ? h("span", { class: "ms-badge uncertain", title: "over the same text, without end" }, "derives itself again") : null,
       node.levels ? h("span", { class: "ms-badge", title: "a recursive list: its elements are drawn side by side" }, `${number(node.levels)} levels drawn flat`) : null,
       node.readings > 0 && turner(["tree-flip", "tree-flip-on"], ["another parse of this node", "another parse of this node"], (by) => flip(node, by), offline,
-        h("span", { class: "ms-badge uncertain", title: `${many(node.readings, "way")} to derive this node from its parts, each counted once whatever the parts do; a parse of the text chooses one at each node` }, `ambiguous: parse ${number(node.reading + 1)} of ${(model.get("about") || {}).apart === false ? "at least " : ""}${number(node.readings)}`)),
+        h("span", { class: "ms-badge uncertain", title: `${many(node.readings, "way")} to derive this node from its parts, whatever these are; a parse of the text chooses one at each node` }, `ambiguous: parse ${number(node.reading + 1)} of ${(model.get("about") || {}).apart === false ? "at least " : ""}${number(node.readings)}`)),
       node.open && after !== undefined ? h("span", { class: "dotted" }, h("span", { class: "dot" }, "•"), after) : null);
   }
 

@@ -44,6 +44,37 @@ READ = """() => document.querySelector(".ms-copy").textContent.replace("\\u200b"
 LINES = """node => {
   return [(node.clientHeight - 8) / 29, node.scrollTop % 29];
 }"""
+BOXES = """names => names.map((name) => {
+  const { x, y, width, height } = document.querySelector(`.ms-first [data-testid=${name}]`).getBoundingClientRect();
+  return [name, x, y, width, height].map((one) => (typeof one === "number" ? Math.round(one) : one)).join(" ");
+})"""
+STILL = ("prompt", "run", "step", "stop-run", "seed", "modes", "text", "tabs")
+NAMELESS = """() => {
+  const bare = (text) => text.replace(/[^\\p{L} ▣↻]/gu, "").trim().toLowerCase();
+  const told = bare(document.querySelector("[data-testid=about]").textContent);
+  const names = [...document.querySelectorAll(".ms-first :is(button, select, input, textarea)")]
+    .filter((one) => one.checkVisibility() && !one.closest("dialog, .ms-slot, .ms-rows"))
+    .map((one) => one.closest("label") ? [...one.closest("label").childNodes].filter((node) => node.nodeType === 3)
+      .map((node) => node.data).join("") : one.matches("button") ? one.textContent : one.ariaLabel).map(bare);
+  return names.filter((name) => !told.includes(name));
+}"""
+CUT_LISTS = """() => [...document.querySelectorAll(".ms-slot:not([hidden]) select")]
+  .filter((one) => one.checkVisibility()).filter((one) => {
+    const free = one.cloneNode(false);
+    free.append(one.selectedOptions[0].cloneNode(true));
+    free.style.cssText = "flex: none; width: auto; min-width: 0; max-width: none; position: absolute";
+    one.after(free);
+    const wanted = free.offsetWidth;
+    free.remove();
+    return wanted > one.offsetWidth + 1 || one.getBoundingClientRect().right
+      > one.closest(".ms-slot").getBoundingClientRect().right;
+  }).map((one) => one.dataset.testid)"""
+WHOLE = """() => {
+  const stage = document.querySelector(".ms-stage").getBoundingClientRect();
+  const frames = [...document.querySelectorAll(".ms-stage .panel > .frame")].map((one) => one.getBoundingClientRect());
+  return frames.length > 2 && frames.every(({ left, right, top, bottom }) => left >= stage.left
+    && right <= stage.right && top >= stage.top && bottom <= stage.bottom);
+}"""
 PLACE = "() => Number(document.querySelector('[data-testid=modes]').getAttribute('aria-valuenow'))"
 
 
@@ -122,11 +153,35 @@ def test_the_text_has_the_lines_that_it_needs_and_cuts_none(page: Page) -> None:
         lines, over = paper.evaluate(LINES)
         assert (lines % 1, over) == (0, 0)
         seen.append(lines)
-    assert seen[0] < seen[1] < seen[2] == 9
+    assert seen[0] < seen[1] < seen[2] == 5
     paper.evaluate("node => node.scrollTo({ top: 40 })")
     page.wait_for_function("() => document.querySelector('.ms-paper').scrollTop % 29 === 0")
     page.get_by_test_id("gallery").select_option("strict_json")
     expect(page.get_by_test_id("modes")).to_contain_text("population")
+    page.get_by_test_id("gallery").select_option("tool_call")
+    expect(page.get_by_test_id("modes")).to_contain_text("get_weather")
+    page.get_by_test_id("screen").focus()
+    page.keyboard.press("End")
+
+
+def test_no_tab_moves_the_prompt_the_buttons_or_the_text(page: Page) -> None:
+    page.get_by_test_id("text").fill("word " * 12 * 9)  # nine lines
+    page.wait_for_function(READ)
+    before = page.evaluate(BOXES, STILL)
+    page.get_by_test_id("hood").click()
+    tabs = page.locator("[data-testid^=pane-]")
+    assert tabs.count() > 12
+    for tab in tabs.all():
+        tab.click()
+        expect(tab).to_have_attribute("aria-selected", "true")
+        assert page.evaluate(BOXES, STILL) == before
+    page.screenshot(path=SHOTS / "screen-nine-lines-hood.png")
+    page.get_by_test_id("pane-place").click()
+    below = page.locator(".ms-first-below").bounding_box()
+    assert below
+    assert below["height"] > 180
+    page.screenshot(path=SHOTS / "screen-nine-lines.png")
+    page.get_by_test_id("hood").click()
     page.get_by_test_id("gallery").select_option("tool_call")
     expect(page.get_by_test_id("modes")).to_contain_text("get_weather")
     page.get_by_test_id("screen").focus()
@@ -237,12 +292,48 @@ def test_the_gallery_names_what_is_open(page: Page) -> None:
     expect(page.get_by_test_id("text")).to_have_value(text)
 
 
+def test_what_is_open_lists_its_tokens_and_what_is_ambiguous_leads_to_its_trees(page: Page) -> None:
+    page.get_by_test_id("paste").click()
+    page.get_by_test_id("paste-text").fill('root ::= sum "."\nsum ::= sum "+" sum | [1-9]\n')
+    page.get_by_test_id("paste-open").click()
+    text, rows = page.get_by_test_id("text"), page.get_by_test_id("next-rows")
+    rows.get_by_role("button", name="[1-9]").click()
+    expect(page.get_by_test_id("chip-tokens").get_by_role("button")).to_have_count(9)
+    page.screenshot(path=SHOTS / "screen-chip.png")
+    page.get_by_test_id("chip-tokens").get_by_role("button", name="7").click()
+    expect(text).to_have_value("7")
+    expect(page.get_by_test_id("parses")).to_be_hidden()
+    text.fill("1+2+3.")
+    expect(page.get_by_test_id("parses")).to_have_text("ambiguous: 2 parses")
+    page.screenshot(path=SHOTS / "screen-ambiguous.png")
+    page.get_by_test_id("parses").click()
+    expect(page.get_by_test_id("pane-tree")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_test_id("tree-readings")).to_contain_text("2 parses")
+    page.screenshot(path=SHOTS / "screen-parses.png")
+    text.fill("1+2")
+    page.get_by_test_id("pane-mask").click()
+    for token in ("+", "."):
+        expect(page.get_by_test_id("mask-few").get_by_role("button", name=token, exact=True)).to_be_visible()
+    page.screenshot(path=SHOTS / "screen-mask.png")
+    page.get_by_test_id("pane-tokens").click()
+    expect(page.get_by_test_id("token-group")).to_be_visible()
+    assert page.evaluate(CUT_LISTS) == []
+    page.screenshot(path=SHOTS / "screen-tokens.png")
+    page.get_by_test_id("hood").click()
+
+
 def test_help_says_what_one_sees_and_closes(page: Page) -> None:
+    page.get_by_test_id("gallery").select_option("tool_call")
+    page.get_by_test_id("hood").click()
     page.get_by_test_id("first-help").click()
     about = page.get_by_test_id("about")
     expect(about).to_be_visible()
-    expect(about.locator("dt")).to_have_count(11)
+    assert page.evaluate(NAMELESS) == []
     assert about.evaluate("node => node.scrollHeight <= node.clientHeight")
+    page.screenshot(path=SHOTS / "screen-help.png")
+    page.keyboard.press("Escape")
+    page.get_by_test_id("hood").click()
+    page.get_by_test_id("first-help").click()
     page.get_by_test_id("about-close").click()
     expect(about).to_be_hidden()
 
@@ -251,6 +342,7 @@ def test_the_panels_are_under_the_hood(page: Page) -> None:
     page.get_by_test_id("hood").click()
     page.get_by_test_id("pane-automaton").click()
     page.locator(".ms-stage > svg .state").first.wait_for()
+    page.wait_for_function(WHOLE)
     expect(page.get_by_test_id("place")).to_contain_text("byte")
     expect(page.get_by_test_id("text")).to_be_visible()
     expect(page.get_by_test_id("grammar-editor")).to_be_visible()

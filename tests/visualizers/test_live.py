@@ -312,6 +312,10 @@ class TestTokens:
         sets = fixtures.token_sets()
         about = MaskMap(sets).about
         assert (about["size"], about["allowed"]) == (sets.vocab_size, len(sets.allowed))
+        (few,) = MaskMap(fixtures.stop_sets()).about["few"]  # dots that nobody would see are told as texts
+        assert few[0] in fixtures.stop_sets().allowed
+        many = replace(sets, allowed=fixtures.ids(tuple(range(sets.vocab_size))))
+        assert MaskMap(many).about["few"] == []
 
 
 class TestExports:

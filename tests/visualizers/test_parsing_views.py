@@ -221,7 +221,7 @@ class TestBrowser:
             drawn = page.locator(f"#n{place}")
             expect(drawn).to_contain_text(node["text"] if node["kind"] == "text" else node["label"])
         number = next(place for place, node in enumerate(view.nodes) if node.get("readings"))
-        expect(page.locator(f"#n{number}")).to_contain_text("way 1 of 2")
+        expect(page.locator(f"#n{number}")).to_contain_text("parse 1 of 2")
         page.locator(f"#n{number}").click()
         assert bridge.soon("wish", {"readings": {view.nodes[number]["key"]: 1}})
         page.get_by_test_id("tree-picture").click()

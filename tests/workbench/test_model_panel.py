@@ -58,7 +58,7 @@ def test_it_shows_the_run_and_follows_the_place(desk: Dashboard, model: Language
     desk.screen.pane = "place"  # where one sees how many may come
     here = desk.screen.here
     assert here["where"].endswith(f"after step 4 of {len(trace)}")
-    assert here["end"].endswith(f"{allowed:,} tokens may come"), "the mask that step 5 was drawn from"
+    assert here["end"].endswith(f"{allowed:,} tokens allowed"), "the mask that step 5 was drawn from"
     desk.show("model")
     desk.do("goto", index=5)
     refused = [option for option in view.detail["options"] if not option[4]]

@@ -137,9 +137,61 @@ def test_where_no_model_wrote_meanings_come_next() -> None:
     here, forbids = here_state(session, ())
     assert {row.shown for row in here.next} >= {'"celsius"', '"fahrenheit"'}
     count = session.inspect.allowed_array().size
-    assert here.end.endswith(f"{count} tokens may come, which begin what is listed")
+    assert here.end == f"may not end yet · {count} tokens allowed · listed: how the text may go on"
+    session.goto(0)
+    session.step("{")
+    assert here_state(session, ())[0].end.startswith("may not end yet: unit is required · ")
     assert all(row.before is None for row in here.next)
     assert here.wanted == forbids == ()
+
+
+def test_what_is_open_lists_its_tokens_and_a_token_of_its_own_is_taken() -> None:
+    vocabulary = wb.Session("root ::= [0-9]", "tekken").tokenizer
+    with wb.explore('root ::= [0-9]{2} ("a" | "b")?', vocabulary) as explorer:
+        view, session = explorer.desk.screen, explorer.session
+        (digit,) = view.here["next"]
+        assert (digit["shown"], digit["text"], digit["group"] != "", digit["token"]) == ("[0-9]", "", True, None)
+        sent = answer(view, type="tokens", group=digit["group"], chip=digit["chip"])
+        assert {one["id"] for one in sent["tokens"]} == set(session.inspect.allowed_ids())
+        do(screen_of(explorer), "token", id=sent["tokens"][0]["id"])
+        session.read("12")
+        rows = {row["shown"]: row for row in view.here["next"]}
+        assert (rows["a"]["text"], rows["a"]["group"]) == ("a", "")
+        (stop,) = [row for row in rows.values() if row["token"] is not None]
+        do(screen_of(explorer), "token", id=stop["token"])
+        assert session.inspect.is_terminated
+
+
+def test_a_text_that_is_ambiguous_says_so_where_it_may_end() -> None:
+    grammar = 'root ::= sum "."\nsum ::= sum "+" sum | [1-9]\n'
+    with wb.explore(grammar, BYTES) as explorer:
+        view, session = explorer.desk.screen, explorer.session
+        session.read("1+2+3")
+        assert not view.here["whole"]
+        session.step(".")
+        assert (view.here["whole"], view.here["parses"]) == (True, None)
+        answer(view, type="parses")
+        assert view.here["parses"] == "2 parses"
+        session.back()
+        session.forward()
+        assert view.here["parses"] == "2 parses", "it is not counted again"
+        session.read("1+2.")
+        answer(view, type="parses")
+        assert view.here["parses"] == ""
+    with wb.explore(SCHEMA, BYTES) as explorer:
+        explorer.session.read('{"unit": "celsius"}')
+        assert not explorer.desk.screen.here["whole"], "what a schema reads is written out for each count"
+
+
+def answer(view: Any, **asked: Any) -> dict[str, Any]:
+    """What a view answers the browser."""
+    sent: list[Any] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(view, "send", sent.append)
+        view.receive({"view": "", "seq": 1, **asked}, None)
+    (found,) = sent
+    assert "error" not in found
+    return dict(found)
 
 
 ARITHMETIC = """root ::= expr

@@ -109,6 +109,34 @@ def test_a_run_that_was_cut_says_so_and_goes_on(explorer: Explorer) -> None:
     assert "press Run" in ask(explorer, "continue")["message"]
 
 
+@pytest.mark.parametrize("kind", ["step", "branch", "continue"])
+def test_what_goes_on_from_a_place_shows_no_beginning_again(explorer: Explorer, kind: str) -> None:
+    session, view = explorer.session, explorer.desk.screen
+    ask(explorer, "run", limit=30, grammar=kind != "continue")
+    trace = session.trace
+    assert trace is not None
+    tokens = view.text["tokens"]
+    at = len(session.steps)
+    if kind == "branch":
+        at = [at for at, one in enumerate(tokens) if one[1] == "overruled"][-1]
+    elif kind == "step":
+        at = 6
+    session.goto(at)
+    places, shown = [], []
+    session.on_change(lambda _change: places.append(session.index))
+    view.observe(lambda change: shown.append(change["new"]["tokens"]), names="text")
+    ask(explorer, kind, limit=3, grammar=kind != "continue")
+    assert bar(explorer)["message"] == ""
+    assert min(places) >= at
+    assert session.trace is not None
+    assert session.trace.frontiers[: at + 1] == trace.frontiers[: at + 1]
+    assert session.trace.followed == len(session.trace.frontiers) - 1
+    assert shown
+    told = 1 if kind == "branch" else 2  # of a run that is free the colours are not those of the grammar
+    for one in shown:  # neither text nor colours go and come again
+        assert [token[:told] for token in one[:at]] == [token[:told] for token in tokens[:at]]
+
+
 def test_a_text_that_was_cut_is_no_value(explorer: Explorer) -> None:
     explorer.session.read('{"city": "Lu')
     with pytest.raises(ValueError, match=r"no JSON value: .*it ends in '\{\"city\": \"Lu'"):

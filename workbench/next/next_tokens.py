@@ -75,6 +75,11 @@ class Chip:
         return glyph(self.continuation.text[: self.continuation.lead])
 
     @property
+    def types(self) -> bool:
+        """Whether it is one text to type, rather than content that is many."""
+        return not self.continuation.members or bool(self.continuation.unit)
+
+    @property
     def text(self) -> bytes:
         """What it types; of content nothing, or only its beginning."""
         return self.continuation.text
@@ -204,7 +209,7 @@ class NextTokens(Printed, Table):
                             "then": chip.then,
                             "kind": chip.kind,
                             "tokens": chip.tokens,
-                            "types": not chip.continuation.members or bool(chip.continuation.unit),
+                            "types": chip.types,
                         }
                         for chip in group.chips
                     ],

@@ -17,7 +17,7 @@ from visualizers.tokens import token_index
 from workbench.next import Callers, callers
 from workbench.next.probes import LONGEST, short_end
 from workbench.panels.base import Desk, Message, Panel
-from workbench.session import Change
+from workbench.session import Change, Session
 
 TOKENS: Final = 120
 QUICK: Final = 0.03
@@ -99,7 +99,7 @@ class NextPanel(Panel, name="next", title="What next", rank=80):
         self.view: NextView = NextView()
         self._callers: Callers | None = None
         self._told: dict[str, object] = {}  # what is shown, for a page without a kernel
-        self.view.answers("tokens", self._tokens_of_chip)
+        self.view.answers("tokens", lambda content: tokens_of_chip(self.session, content))
         self.view.answers("more", self._rest)
         self.view.answers("end", self._end)
         self.view.answers("reasons", self._reasons)
@@ -179,25 +179,28 @@ class NextPanel(Panel, name="next", title="What next", rank=80):
         self._told["refused"] = found = self.session.inspect.refusals(reasons=reasons)
         return {**found.state(), "sum": told}
 
-    def _tokens_of_chip(self, content: Traits) -> Traits:
-        with self.session.inspect.held():
-            here = self.session.inspect.next(seconds=QUICK)
-            chip = here.chip(str(content["group"]), int(content["chip"]))
-            return self._listed(here.tokens(chip, TOKENS), chip.tokens)
-
     def _tokens_of_refusal(self, content: Traits) -> Traits:
         with self.session.inspect.held():
             found = self.session.inspect.refusals()
             number = int(content["row"])
-            return self._listed(found.ids(number, TOKENS), found.groups[number].count)
+            return _listed(self.session, found.ids(number, TOKENS), found.groups[number].count)
 
     def _tokens_of_caller(self, content: Traits) -> Traits:
         if self._callers is None:
             raise ValueError("no uncertain tokens were listed")
         ids = self._callers.ids[int(content["row"])]
-        return self._listed(ids[:TOKENS], len(ids))
+        return _listed(self.session, ids[:TOKENS], len(ids))
 
-    def _listed(self, ids: list[int], total: int) -> Traits:
-        vocab = self.session.tokenizer.info.decoded_vocab
-        tokens = [{"id": token, "glyph": glyph(bytes(vocab[token]))} for token in ids]
-        return {"tokens": tokens, "more": max(0, total - len(ids))}
+
+def tokens_of_chip(session: Session, content: Traits) -> Traits:
+    """The tokens with which a writer of a chip may begin: the answer to {group, chip}."""
+    with session.inspect.held():
+        here = session.inspect.next(seconds=QUICK)
+        chip = here.chip(str(content["group"]), int(content["chip"]))
+        return _listed(session, here.tokens(chip, TOKENS), chip.tokens)
+
+
+def _listed(session: Session, ids: list[int], total: int) -> Traits:
+    vocab = session.tokenizer.info.decoded_vocab
+    tokens = [{"id": token, "glyph": glyph(bytes(vocab[token]))} for token in ids]
+    return {"tokens": tokens, "more": max(0, total - len(ids))}

@@ -15,15 +15,17 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kernels_core.errors import MaskscopeError
+from kernels_core.errors import BudgetExceededError, MaskscopeError
 from kernels_core.locks import new_lock
 from visualizers.glyphs import clip, glyph
 from visualizers.screen import PLACE, ScreenView
+from visualizers.tree import said_readings
 from workbench.languages import Source
 from workbench.languages.examples import EXAMPLES
 from workbench.languages.source import SAID
 from workbench.languages.tools import tools_in
 from workbench.panels.base import Desk, Message, Panel
+from workbench.panels.next import tokens_of_chip
 from workbench.panels.triggers import FREE_TEXT, step_modes
 from workbench.provenance import SourcePlace
 from workbench.screen.gallery import GALLERY, Entry
@@ -33,6 +35,7 @@ from workbench.screen.recent import called, is_edit, note_opened, opened_last
 from workbench.screen.recording import Recording, Token, model_word, recorded, tokens_of
 from workbench.screen.state import here_state, matched, text_state
 from workbench.session import Change
+from workbench.session.history import Place
 
 if TYPE_CHECKING:
     from workbench.generation import Generation, LanguageModel, Step
@@ -202,6 +205,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         self._plays = 0
         self._busy = ""
         self._said: tuple[tuple[Step, ...], list[Token]] = ((), [])  # the last conversion of a run's steps
+        self._before: tuple[Sequence[Token], bool] = (), True  # what wrote the text that a run goes on with
         self._note = ""  # what was done in place of what was there
         self._guess = False  # it tells what a text with a mistake was taken for
         self._untold = ""  # why the parts of the text have no names
@@ -225,6 +229,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             "share": lambda _message: self._share(),
             "copy": lambda _message: self.view.send({"copy": self.code(), "said": "the Python of this run"}),
         }
+        self.view.answers("tokens", lambda content: tokens_of_chip(self.session, content))
+        self.view.answers("parses", self._count_parses)
         self.actions = {kind: self.attempt(action) for kind, action in actions.items()}
         self.actions["models"] = self._look_for_models
         if self.session.edits.memo is None:
@@ -280,8 +286,28 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         else:  # what was typed belongs to the end alone: other places are kept beside it
             text = session.inspect.compiled, session.document, session.steps
             seen = self.once(f"{what}, typed", (*text, *of, reading), look)
-        self.view.here, self.desk.forbids = seen
+        here, self.desk.forbids = seen
+        self.view.here = {**here, "parses": self._parses_known().get(session.place)}
         self._tell_bar()
+
+    def _parses_known(self) -> dict[Place, str]:
+        """How many parses the text has, in words, at those of its places where they were counted."""
+        session = self.session
+        return self.once("parses", (session.inspect.compiled, session.document, session.steps), dict)
+
+    def _count_parses(self, _content: Message) -> Message:
+        """Count the parses of the text, which may take longer than a step: the browser asks when the place is drawn."""
+        session = self.session
+        with session.inspect.held():
+            try:
+                found = session.inspect.derivation()
+                told = said_readings(found.whole, apart=found.apart)
+            except BudgetExceededError:
+                told = ""
+            self._parses_known()[session.place] = told
+            if self.view.here.get("place") == session.index:
+                self.view.here = {**self.view.here, "parses": told}
+        return {}
 
     def _tell_bar(self) -> None:
         self.view.bar = self.once("bar", self._told_of(), self._bar)
@@ -299,7 +325,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         run, trace, here = session.model.current, session.trace, session.document.text
         found: list[tuple[Sequence[Token], bool]] = []
         if run is not None:
-            found.append((self._convert(run.stream.steps), run.constrained))
+            found += [(self._convert(run.stream.steps), run.constrained), self._before]
         elif trace is not None:
             made, length, count = trace.generation, 0, 0
             while count < len(made.steps) and length <= len(made.text_bytes):  # up to a stop string
@@ -367,7 +393,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         draft, speaker, look = session.edits.draft, "", ""
         shown = session.document if draft is None else draft.source
         if run is not None:
-            speaker = f"{_named(self._model)} speaks"
+            speaker = f"{_named(self._model)} writes"
         elif trace is not None and matched(session.steps, self._convert(trace.generation.steps)):
             made = trace.generation
             ran = self._ran_of(made)
@@ -515,7 +541,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         except FileNotFoundError:
             self._offer = Source("regex", text.strip())
             raise FileNotFoundError(
-                f"there is no file {clip(text, 60)!r}; one of your own machine is opened by the button in the sheet"
+                f"there is no file {clip(text, 60)!r}; a file of your own machine is chosen under paste / open"
             ) from None
 
     def _take_offer(self) -> None:
@@ -663,6 +689,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             stop = ()
         wrote = "" if trace is None else trace.generation.model
         self._busy = f"loading {NAMES[word]}" if word not in _models else ""
+        self._before = self._tokens()
         ran = self._ran = Ran(word, settings.prompt, chat, more is not None)
 
         def work() -> None:

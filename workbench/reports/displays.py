@@ -110,7 +110,7 @@ def _session(session: Session) -> str:
         f"after step {index:,} of {len(session.steps):,}",
         f"{len(session.inspect.allowed_ids()):,} tokens allowed",
         f"vocabulary {html_escape(session.inspect.vocabulary)}",
-        "stopped" if session.inspect.is_terminated else "may end here" if session.is_completed else "must go on",
+        "stopped" if session.inspect.is_terminated else "may end here" if session.is_completed else "may not end yet",
     ]
     shown = " ".join(chips) or dim("nothing read yet")
     return card("Text", facts, f'<div style="line-height:23px">{shown}</div>')

@@ -144,7 +144,7 @@ sum ::= sum " + " sum | sum " * " sum | [1-9]
 """,
         "Write a sum of four digits such as 1 + 2 * 3 + 4.",
         5,
-        "Look at Derivation, under the hood: many parses. The form is guaranteed; the fifth digit is the model's.",
+        "Look beside Next: it is ambiguous, and a click shows its parses. The form is guaranteed, not the fifth digit.",
     ),
     Entry(
         "hostile",

@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     from workbench.generation.trace import Generation
     from workbench.languages import Source
 
-Kind = Literal["complete", "cut", "stopped", "free"]
+Kind = Literal["complete", "cut", "stopped", "free", "step"]
 SETTINGS: Final = ("temperature", "seed", "max_tokens", "complete", "stop")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`kind`: whether the text is whole under the grammar ("complete"), was cut ("cut", "stopped" by a person), or was
-    written without a grammar to its own end ("free"); `told` says it; `goes_on`: whether the run can be continued."""
+    """`kind`: whether the text is whole under the grammar ("complete"), was cut ("cut", "stopped" by a person), was
+    written without a grammar to its own end ("free"), or goes on by steps of a person's ("step"); `told` says it;
+    `goes_on`: whether the run can be continued."""
 
     kind: Kind
     told: str
@@ -52,8 +53,9 @@ def outcome(generation: Generation, *, early: int | None = None, trouble: str = 
     if generation.finish_reason == "length":
         if count < generation.settings["max_tokens"]:
             return Outcome("cut", f"not finished: after {tokens} the model's context is full")
-        said = f"{tokens} so far" if stepped else f"stopped after {tokens}, the limit"
-        return Outcome("cut", f"not finished: {said}", goes_on=True)
+        if stepped:
+            return Outcome("step", f"{tokens} so far", goes_on=True)
+        return Outcome("cut", f"not finished: stopped after {tokens}, the limit", goes_on=True)
     if generation.constrained:
         return Outcome("cut", f"not finished: ended by a stop string after {tokens}")
     return Outcome("free", f"written without the grammar: {tokens}, then the model ended")

@@ -17,7 +17,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kernels_core.errors import BudgetExceededError
 from visualizers.caches import NAMES
@@ -31,6 +31,9 @@ from workbench.session import Session
 from workbench.session.history import Step
 from workbench.session.result import Reading
 
+if TYPE_CHECKING:
+    from workbench.next.next_tokens import Chip
+
 How = Literal["agreed", "pushed", "overruled", "forced", "free", "typed", "refused"]
 PUSHED: Final = 0.1
 ROWS: Final = 4
@@ -40,6 +43,8 @@ FEW: Final = 8
 """Where there are fewer, what a separator leads to is listed too."""
 FORBIDS_MS: Final = 60.0
 QUICK: Final = 0.03
+OF_RULES: Final = ("ebnf", "lark", "regex")
+"""Languages in which a person may have written rules that derive a text in several ways."""
 UNJUDGED: Final = "the model wrote it without the grammar, or under another"
 
 
@@ -77,7 +82,10 @@ class Text:
 @dataclass(frozen=True, slots=True)
 class Row:
     """A token or a text that may come next, or that the model wanted: its probability before the mask and after it
-    where a model was asked, `text` to type it, and why it was refused."""
+    where a model was asked, `text` to type it, and why it was refused.
+
+    A `token` of its own has no text to type.  What is open, such as a digit, is many texts: its tokens are those of the
+    `chip` of that number in `group` (`inspect.next()`)."""
 
     shown: str
     text: str
@@ -86,13 +94,17 @@ class Row:
     taken: bool = False
     why: str = ""
     keyword: str = ""
+    group: str = ""
+    chip: int = -1
+    token: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Here:
     """The place: how many tokens are read, the same and the bytes in words, what may come next, what the model wanted
-    and was refused, what is still required, how much more may come than `next` lists ("…": nobody has looked), and why
-    what was typed here is refused."""
+    and was refused, what is still required, how much more may come than `next` lists ("…": nobody has looked), why
+    what was typed here is refused, and whether the text is a `whole` one of a grammar of rules.  `parses`: how many it
+    has, in words, "" where it has one; None: nobody has counted."""
 
     place: int
     where: str
@@ -102,6 +114,8 @@ class Here:
     more: str = ""  # what `next` leaves out
     died: str = ""  # why what was typed here is refused
     note: str = ""  # what is said where nothing was wanted
+    whole: bool = False
+    parses: str | None = None
 
 
 def how(token: Token) -> How:
@@ -213,7 +227,7 @@ def _told(number: int, token: Token) -> str:
     told = f"step {number + 1}: {shown}, probability {_percent(token.p)}; "
     if how(token) == "free":
         return f"{told}written without the grammar"
-    told += f"the grammar removed {_percent(1 - token.mass)}"
+    told += f"the mask took {_percent(1 - token.mass)} of the probability away"
     if token.refused is not None:
         told += f"; the model wanted {_named(token.refused)} ({_percent(token.refused.before)})"
     return f"{told}; mask {token.mask} in {token.us:g} µs" if token.mask else told
@@ -274,12 +288,13 @@ def here_state(
     died = "" if reading is None or reading.ok else reading.verdict
     if died and forbids and forbids[0].keyword:
         died += f": {sentence(session.document, forbids[0])}"
-    note = "" if judged or index >= len(tokens) else f"nothing that the grammar refuses: {UNJUDGED}"
+    note = "" if judged or index >= len(tokens) else f"nothing that the grammar refuses ({UNJUDGED})"
     steps = len(session.steps)
     where = f"byte {session.inspect.position:,} · after step {index:,} of {steps:,}"
     by_meaning = bool(rows) and rows[0].before is None
     end = _end(session, by_meaning=by_meaning) if ahead else ""
-    return Here(index, where, rows, wanted, end, more, died, note), forbids
+    whole = ahead and asked and session.is_completed and session.document.language in OF_RULES
+    return Here(index, where, rows, wanted, end, more, died, note, whole), forbids
 
 
 def _judged(session: Session, token: Token) -> Token:
@@ -333,19 +348,23 @@ def _outlook(session: Session) -> tuple[tuple[Row, ...], str]:
     try:
         found = session.inspect.next(seconds=QUICK)
     except BudgetExceededError:
-        return (), "no search within the budget"
-    chips = [chip for group in found for chip in group.chips]
-    first = [chip for chip in chips if not chip.lead]
-    led = [chip for chip in chips if chip.lead]
-    shown = first[:CHIPS] + led[: max(0, FEW - len(first))]
-    rows = tuple(Row(clip(_signed(chip.lead + chip.label), 28), box_text(chip.text)) for chip in shown)
+        return (), "not listed: the search takes more than its budget"
+    chips = [(chip, group.name, number) for group in found for number, chip in enumerate(group.chips)]
+    first = [one for one in chips if not one[0].lead]
+    led = [one for one in chips if one[0].lead]
+    rows = tuple(_chip(*one) for one in first[:CHIPS] + led[: max(0, FEW - len(first))])
     left = len(first) - len(first[:CHIPS]) + sum(group.more for group in found)
     return rows, (f"and {left:,} more" if left else "") or ("" if found.complete else "and perhaps more")
 
 
+def _chip(chip: Chip, group: str, number: int) -> Row:
+    row = Row(clip(_signed(chip.lead + chip.label), 28), box_text(chip.text), token=chip.token)
+    return row if chip.types else replace(row, group=group, chip=number)
+
+
 def _end(session: Session, *, by_meaning: bool) -> str:
-    """What is still required, whether the text may end, and how many tokens may come; `by_meaning`: what is listed is
-    not tokens but texts, and each token may begin several."""
+    """Whether the text may end, what is still required, and how many tokens are allowed; `by_meaning`: what is listed
+    behind it is not tokens but texts, of which a token may begin several."""
     if session.inspect.is_terminated:
         return "the text has ended"
     if session.edits.draft is not None and session.edits.draft.in_use == NOTHING:  # else one would look in the text
@@ -353,10 +372,12 @@ def _end(session: Session, *, by_meaning: bool) -> str:
     try:
         allowed = session.inspect.allowed_array().size
     except BudgetExceededError as error:
-        return f"no mask within the budget: {error}"
+        return f"the mask takes more than the engine's budget: {error}"
     opened = session.inspect.members().objects
     missing = [name for one in opened for name in one.missing]
-    required = f"still required: {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''} · " if missing else ""
     end = "may end here" if session.is_completed else "may not end yet"
-    begin = f", which begin{'s' if allowed == 1 else ''} what is listed" if by_meaning else ""
-    return f"{required}{end} · {many(allowed, 'token')} may come{begin}"
+    if missing:
+        names = f"{', '.join(missing[:3])}{', …' if len(missing) > 3 else ''}"
+        end += f": {names} {'is' if len(missing) == 1 else 'are'} required"
+    listed = " · listed: how the text may go on" if by_meaning else ""
+    return f"{end} · {many(allowed, 'token')} allowed{listed}"

@@ -7,9 +7,10 @@ Read on: `core.py`, `undo.py` (versions), `session.py` (the shorter names of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +28,7 @@ from workbench.session.matching import (
     as_unit,
     bytes_of,
     lay,
+    play,
     single_bytes,
     step_of_token,
     tokenise,
@@ -37,6 +39,7 @@ from workbench.session.undo import Scene, Version
 from workbench.tokenizers import load_tokenizer
 
 if TYPE_CHECKING:
+    from kernels_core.inspect.snapshots import Frontier
     from kernels_core.inspect.trace import FillEvent
 
 
@@ -152,6 +155,35 @@ class Edits:
         with self._core.lock:
             self._core.replace(Tape())
         self._core.tell("place")
+
+    def keep(self, tokens: Sequence[int]) -> list[Frontier]:
+        """Forget all of the text but what it shares with these tokens, which it is cut into, and stand behind that.
+
+        The frontiers before each token that stays, and behind the last one.
+        """
+        core = self._core
+        with core.lock:
+            data, pieces, past = core.tape.data, list[Piece](), 0
+            vocabulary = core.tokenizer.info.decoded_vocab
+            for token in tokens:
+                piece = bytes(vocabulary[token]) if 0 <= token < len(vocabulary) else b""
+                if not piece or not data.startswith(piece, past):
+                    break
+                pieces.append((piece, token))
+                past += len(piece)
+            steps = lay(core.shadow(), pieces)[0].steps
+            count = sum(
+                1 for _ in takewhile(lambda both: both[0].token_id == both[1], zip(steps, tokens, strict=False))
+            )
+            core.replace(Tape(steps[:count]))
+            core.matcher.rollback(count)  # and on again, without a mask: those are the generation's to ask for
+            frontiers = []
+            for number in range(count + 1):
+                core.seen.clear()
+                frontiers.append(self._inspect.frontier())
+                play(core.matcher, steps[number:count][:1])
+        core.tell("place")
+        return frontiers
 
     def begin_anew(self) -> None:
         """Forget the text, its other continuations, its examples, and the trace of what wrote it."""

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
+from kernels_core import GrammarMatcher
 from kernels_core.errors import MaskscopeError
 from workbench.generation.step import Step
 from workbench.session.core import Core
@@ -116,7 +117,8 @@ class ModelLoop:
         self, model: LanguageModel, prompt: Prompt, constrained: bool, options: dict[str, Any]
     ) -> Iterator[Run]:
         """Take over the model's vocabulary, if the session has another, and the order of members that is for models,
-        put the session at the beginning, and count as running until the end."""
+        put the session behind what it has read already of the tokens that are given, and count as running until the
+        end."""
         core, edits = self._core, self._edits
         self._refuse_second()
         if constrained and edits.draft is not None:
@@ -131,15 +133,15 @@ class ModelLoop:
                 before = core.model_replaced or core.tokenizer.name
                 edits.set_tokenizer(model.tokenizer)
                 core.model_replaced = "" if before == model.tokenizer.name else before
-            edits.clear()
             written = core.document.for_a_model()
             if constrained and written is not core.document:
                 edits.set_grammar(written)
+            read = edits.keep([getattr(one, "token_id", one) for one in options.get("begin", ())])
         from workbench.generation import stream
 
-        grammar = self._inspect.matcher if constrained else None
+        grammar = GrammarMatcher(core.compiled) if constrained else None
         tokens = stream(model, prompt, grammar, log=core.log, **options)
-        run = Run(core, self._inspect, edits, self._session, tokens, constrained)
+        run = Run(core, self._inspect, edits, self._session, tokens, constrained, read)
         with core.lock:
             self._refuse_second()
             self._run = core.run = run
@@ -160,7 +162,10 @@ class ModelLoop:
 
 
 class Run:
-    """One generation; `trace` is what there is so far, at any time."""
+    """One generation; `trace` is what there is so far, at any time.
+
+    `read`: the frontiers before the given tokens that the session has read already, and behind the last of them.
+    """
 
     def __init__(
         self,
@@ -170,6 +175,7 @@ class Run:
         session: RunningSession,
         stream: TokenStream,
         constrained: bool,
+        read: Sequence[Frontier],
     ) -> None:
         self.stream = stream
         self.constrained = constrained
@@ -179,7 +185,8 @@ class Run:
         self._session = session
         self._compiled = core.compiled
         self._source = core.document.text
-        self._frontiers: list[Frontier] = [inspect.frontier()]
+        self._read = read
+        self._frontiers: list[Frontier] = [read[0]]
         self._place = core.place
         self._died: Reading | None = None
         self._reason = ""
@@ -212,6 +219,9 @@ class Run:
         if self._core.place != self._place:
             self._reason = "the session was moved by hand"
             self.stop()
+            return
+        if len(self._frontiers) < len(self._read):
+            self._frontiers.append(self._read[len(self._frontiers)])
             return
         try:
             self._edits.take(step.token_id, step.fill)
