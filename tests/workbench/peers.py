@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
@@ -72,7 +73,7 @@ class _AnyOf(Constraint):
 class TextlessEngine(Engine):
     """Takes any grammar, and then any token all of whose bytes are among `letters`; a text never ends."""
 
-    languages = ("ebnf",)
+    languages: ClassVar[tuple[Language, ...]] = ("ebnf",)
 
     def __init__(self, tokenizer: Tokenizer, letters: bytes, name: str) -> None:
         super().__init__(tokenizer)

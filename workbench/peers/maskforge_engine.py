@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import maskforge
 import numpy as np
@@ -54,7 +54,7 @@ class MaskForge(Engine):
 
     name = "maskforge"
     package = "maskforge"
-    languages = ("json_schema",)
+    languages: ClassVar[tuple[Language, ...]] = ("json_schema",)
     refusals = (maskforge.MaskforgeError, ValueError, TypeError)
     settings = "its defaults; members in any order"
 
