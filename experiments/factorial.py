@@ -93,7 +93,9 @@ def trial(params: Params) -> dict[str, list[int]]:
     for file, index, _ in params["schemas"]:
         case = load_case(CaseName(file, index))
         texts = [(one.text, True) for one in case.instances if one.valid][:1]
-        row = measure(engine, partial(engine.compile_schema, case.schema), texts, max_tokens=params["max_tokens"])
+        row = measure(
+            engine, partial(engine.compile_source, "json_schema", case.schema), texts, max_tokens=params["max_tokens"]
+        )
         at = first_valid(row) if row["compiled"] else None
         whole = row["compiled"] and (at is not None or row["cold"][0]["cut"])
         found["compile_ns"].append(row["compile_ns"])

@@ -160,7 +160,10 @@ def _inputs(vocabulary: str, preset: str, schemas: int, sets: int, tools: int) -
     encode = datasets.open_tokenizer(vocabulary).encode
     cases = [datasets.load_case(name) for name in datasets.find_cases(datasets.defaults(preset)[0], schemas)]
     found: dict[str, list[tuple[Compile, Sequence[str]]]] = {
-        "schemas": [(methodcaller("compile_schema", one.schema), [it.text for it in one.instances]) for one in cases],
+        "schemas": [
+            (methodcaller("compile_source", "json_schema", one.schema), [it.text for it in one.instances])
+            for one in cases
+        ],
         "tools": [_tools(tools, number) for number in range(sets)],
         "grammars": [(methodcaller("compile_source", one.language, one.text), one.texts) for one in GRAMMARS.values()],
     }

@@ -58,7 +58,7 @@ def describe_machine() -> Machine:
         host=platform.node(),
         system=f"{platform.system()} {platform.release()}",
         processor=_processor(),
-        cores=_usable_cores(),
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         memory_gb=round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         python=platform.python_version(),
         versions=_versions(),
@@ -96,10 +96,6 @@ def _versions() -> tuple[tuple[str, str], ...]:
         except metadata.PackageNotFoundError:
             continue
     return tuple(found)
-
-
-def _usable_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _processor() -> str:

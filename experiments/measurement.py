@@ -142,7 +142,10 @@ def measure_case(engine: Engine, params: Params) -> dict[str, object]:
     """The schema that a trial names (`file`, `index`), in one engine, with its `max_tokens`."""
     case = load_case(CaseName(params["file"], params["index"]))
     measured = measure(
-        engine, lambda: engine.compile_schema(case.schema), case.instances, max_tokens=params["max_tokens"]
+        engine,
+        lambda: engine.compile_source("json_schema", case.schema),
+        case.instances,
+        max_tokens=params["max_tokens"],
     )
     return {"id": case.id, **measured}
 

@@ -38,7 +38,7 @@ from experiments.trial import Metrics, Params
 PRESETS: Final = ("smoke", "quick", "full")
 CATALOGUE: Final = (
     "ablation", "compile-dynamic", "dispatch-size", "factorial", "formal", "gpu", "grammars", "leave-one-out", "masks",
-    "panel-latency", "parsers", "reuse", "scale", "service", "serving", "tax", "tools",
+    "panel-latency", "parsers", "reuse", "service", "serving", "tax", "tools",
 )  # fmt: skip
 """The module of each has its name, with underscores."""
 

@@ -97,7 +97,10 @@ def _candidates(params: Params) -> Any:
         texts = [instance.text for instance in case.instances if instance.valid]
         if texts and len(case.schema) < params.get("longest_schema", LONGEST_SCHEMA):
             schema = case.schema
-            yield (lambda engine, schema=schema: engine.compile_schema(schema)), max(texts, key=len)[:4000]
+            yield (
+                (lambda engine, schema=schema: engine.compile_source("json_schema", schema)),
+                max(texts, key=len)[:4000],
+            )
 
 
 def _takes(name: str, params: Params, compile_one: Callable[[Engine], Constraint], tokens: Sequence[int]) -> bool:

@@ -228,7 +228,7 @@ def _make_loop(params: Params) -> Any:
             self.name = name
             self.engine = open_engine(name, params["vocabulary"]) if name != FREE else None
             if self.peer:
-                made = self.engine.compile_schema(WARM_UP)
+                made = self.engine.compile_source("json_schema", WARM_UP)
                 self.fill_all([made.matcher], self.bits[:1])
                 for count in sorted({min(count, params["rows"]) for count in (1, 2, 3, 5, params["rows"])}):
                     logits = torch.zeros(count, info.vocab_size, device=self._device, dtype=self._slots.model.dtype)
@@ -307,7 +307,7 @@ def _rows(trials: pd.DataFrame) -> list[dict[str, Any]]:
                 {
                     "source": row["source"],
                     "rows": row["rows"],
-                    "arrivals": _arrivals(row),
+                    "arrivals": f"Poisson, {row['offered']:.0%}" if row["offered"] else CLOSED,
                     "engine": name,
                     "first": 1e3 * float(np.mean([_first(one) for one in requests])),
                     "first p99": 1e3 * quantile([_first(one) for one in requests], 0.99),
@@ -319,10 +319,6 @@ def _rows(trials: pd.DataFrame) -> list[dict[str, Any]]:
                 }
             )
     return rows
-
-
-def _arrivals(row: Row) -> str:
-    return f"Poisson, {row['offered']:.0%}" if row["offered"] else CLOSED
 
 
 SERVED: Final = Table(

@@ -74,7 +74,15 @@ PARTS: Final = (
         gpu=True,
     ),
     Part("masks", "masks", "the whole field on 400 schemas, XGrammar twice", 20, ("limit=400", FIELD), own=True),
-    Part("tools", "tools", "figures 7 and 8, the request of 500 tools", 5, ("data=bfcl",), own=True, timeout_s=300),
+    Part(
+        "tools",
+        "tools",
+        "figures 7 and 8, the post's figure 2, the request of 500 tools",
+        5,
+        ("data=bfcl",),
+        own=True,
+        timeout_s=300,
+    ),
     Part("grammars", "grammars", "XGrammar's figure 1: grammars that are no schemas", 11),
     Part(
         "masks whole folder",
@@ -96,7 +104,6 @@ PARTS: Final = (
     ),
     Part("serving", "serving", "figure 9 and table 3 on a CPU, Poisson", 25),
     Part("compile-dynamic", "compile-dynamic", "figure 6", 6),
-    Part("scale", "scale", "the post's figure 2", 22, own=True, timeout_s=300),
     Part("factorial", "factorial", "table 4 as 2 x 2 x 2", 23),
     Part("dispatch-size", "dispatch-size", "table 2", 5),
     Part(

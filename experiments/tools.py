@@ -117,7 +117,7 @@ def trial(params: Params) -> dict[str, object]:
     engine.forget()
     compile_input: Callable[[], Constraint]
     if params["form"] == "schema":
-        compile_input = partial(engine.compile_schema, tools.as_schema())
+        compile_input = partial(engine.compile_source, "json_schema", tools.as_schema())
         texts = [(json.dumps({"name": call.name, "parameters": call.arguments}), True) for call in chosen]
     else:
         tools = ToolSet(tools.tools, **HARMONY) if params["form"] == "harmony" else tools

@@ -96,7 +96,7 @@ request = engine.tools_request(tools.draw_tools(3, 0, 0, made=True))
 cases = [datasets.load_case(case).schema for case in datasets.find_cases(["synthetic:0"], 20)]
 known = set(sys.modules)
 made = [engine.compile_source(written.language, written.text) for written in grammars.ALL.values()]
-made += [engine.compile_schema(schema) for schema in cases]
+made += [engine.compile_source("json_schema", schema) for schema in cases]
 made += [engine.compile_tools(request)]
 for constraint in made:
     constraint.fill()

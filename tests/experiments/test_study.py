@@ -83,7 +83,7 @@ def test_a_peers_kernel_is_compiled_before_the_clock_starts(monkeypatch: pytest.
 
     called: list[Any] = []
     peer = SimpleNamespace(
-        compile_schema=lambda schema: SimpleNamespace(matcher=None), forget=lambda: called.append("forget")
+        compile_source=lambda language, text: SimpleNamespace(matcher=None), forget=lambda: called.append("forget")
     )
     monkeypatch.setattr(replay, "PEERS", ("peer",))
     monkeypatch.setattr(serving, "open_engine", lambda name, vocabulary: peer)

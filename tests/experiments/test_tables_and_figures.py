@@ -8,22 +8,19 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from experiments import scale
 from experiments.columns import Column, Table, explained
 from experiments.figures import write_figures
 from experiments.ledger import Ledger
 from experiments.running import run
-from experiments.synthetic_schemas import make_tool
 from experiments.trial import NotRunError
 from tests.experiments.reports import told
 
 pytestmark = pytest.mark.usefixtures("no_data")
 
 
-@pytest.mark.parametrize("name", ["scale", "tools"])
-def test_the_smallest_run_is_told(name: str, ledger: Ledger) -> None:
+def test_the_smallest_run_is_told(ledger: Ledger) -> None:
     """Those of other experiments are looked at by the tests that run them."""
-    told(run(name, "smoke", ledger=ledger), "not run")
+    told(run("tools", "smoke", ledger=ledger), "not run")
 
 
 def test_heads_of_a_table_are_told_apart_and_explained() -> None:
@@ -59,10 +56,3 @@ def test_figures_are_drawn_as_svg(tmp_path: Path) -> None:
     text = path.read_text()
     assert text.startswith("<svg")
     assert 'height="700"' in text
-
-
-def test_two_thousand_tools_have_different_names() -> None:
-    tools, calls = scale.draw(700, 0, 0)
-    assert len({tool.name for tool in tools.tools}) == 700
-    assert {call.name for call in calls} <= {tool.name for tool in tools.tools}
-    assert make_tool(1000, 0).name in {tool.name for tool in tools.tools}

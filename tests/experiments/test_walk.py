@@ -96,7 +96,7 @@ def test_an_engine_that_gives_up() -> None:
 def test_ours_takes_what_the_grammar_says(bytes_tokenizer: Tokenizer) -> None:
     engine = Ours(bytes_tokenizer)
     texts = [("ab", True), ("abb", True), ("a", False), ("abc", False)]
-    measured = measure(engine, lambda: engine.compile_ebnf('root ::= "a" "b"+'), texts)
+    measured = measure(engine, lambda: engine.compile_source("ebnf", 'root ::= "a" "b"+'), texts)
     assert [one["accepted"] for one in measured["cold"]] == [True, True, False, False]
     assert measured["cold"][0]["fresh"] == "111"
     assert measured["cold"][1]["fresh"] == "0000"  # "b"+ comes back to the same state
@@ -107,20 +107,22 @@ def test_ours_takes_what_the_grammar_says(bytes_tokenizer: Tokenizer) -> None:
 
 def test_an_input_without_texts_still_has_a_first_mask(bytes_tokenizer: Tokenizer) -> None:
     engine = Ours(bytes_tokenizer)
-    measured = measure(engine, lambda: engine.compile_ebnf('root ::= "a"'), [])
+    measured = measure(engine, lambda: engine.compile_source("ebnf", 'root ::= "a"'), [])
     assert measured["first_mask_ns"] > 0
     assert (measured["cold"], measured["warm"]) == ([], [])
 
 
 def test_a_refusal_is_a_result(bytes_tokenizer: Tokenizer) -> None:
     engine = Ours(bytes_tokenizer)
-    measured = measure(engine, lambda: engine.compile_schema("{"), [("1", True)])
+    measured = measure(engine, lambda: engine.compile_source("json_schema", "{"), [("1", True)])
     assert measured["compiled"] is False
     assert measured["refusal"]
     with pytest.raises(RefusedError):
-        engine.compile_ebnf("root ::=")
+        engine.compile_source("ebnf", "root ::=")
     with pytest.raises(RefusedError, match="uniqueItems"):
-        engine.compile_schema('{"type": "array", "not": {"uniqueItems": true}, "items": {"type": "object"}}')
+        engine.compile_source(
+            "json_schema", '{"type": "array", "not": {"uniqueItems": true}, "items": {"type": "object"}}'
+        )
 
 
 def test_the_collector_is_off_while_it_is_quiet() -> None:

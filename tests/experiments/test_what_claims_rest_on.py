@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from experiments import ablation, compile_dynamic, dispatch_size, masks, panel_latency, parsers, scale, tools
+from experiments import ablation, compile_dynamic, dispatch_size, masks, panel_latency, parsers, tools
 from experiments.claims import ClaimVerdict, judge, share
 from experiments.registry import find_experiment
 from workbench.peers.toolsets import Tool, ToolSet
@@ -19,16 +19,6 @@ def verdict(module: Any, what: str, frame: pd.DataFrame) -> ClaimVerdict:
     (claim,) = [claim for claim in module.CLAIMS if what in claim.text]
     (found,) = judge([claim], frame)
     return found
-
-
-def test_growth_with_tools_is_fitted_to_the_largest_sizes() -> None:
-    rows = [
-        {"status": "ok", "engine": "ours", "set": draw, "tools": size, "made": True, "compile_ns": spent}
-        for draw in range(10)
-        for size, spent in ((10, 1000), (50, 1000), (500, 1000), (1000, 4000), (2000, 16_000))
-    ]
-    found = verdict(scale, "tools that are alike", pd.DataFrame(rows))
-    assert (str(found), round(found.size, 6)) == ("refuted", 2.0)  # over all sizes it would be 0.5
 
 
 def walked(*times: int, accepted: bool = True) -> dict[str, Any]:
@@ -160,22 +150,17 @@ def test_a_request_is_compiling_and_the_masks_and_accepts_of_one_text() -> None:
     assert (str(found), found.units, found.size) == ("held", 10, 5000 / 24_000)
 
 
-def test_large_sets_of_tools_differ() -> None:
-    first, second = ({tool.name + tool.parameters for tool in scale.draw(700, at, 0)[0].tools} for at in (0, 1))
-    assert len(first & second) / len(first | second) < 0.5
-
-
 def test_sets_that_are_equal_count_once() -> None:
     rows = [
-        {"status": "ok", "engine": engine, "tools": 1000, "set": draw, "content": "the same", "made": None}
-        | {"compiled": True, "compile_ns": spent, "cold": []}
+        {"status": "ok", "engine": engine, "data": "bfcl", "form": "tag", "tools": 500, "set": draw}
+        | {"content": "the same", "compiled": True, "compile_ns": spent, "cold": []}
         for draw in range(12)
-        for engine, spent in (("ours", 1), ("xgrammar", 90), ("llguidance", 90))
+        for engine, spent in (("ours", 1), ("xgrammar", 900))
     ]
-    found = verdict(scale, "A thousand tools compile quicker than in xgrammar", pd.DataFrame(rows))
+    found = verdict(tools, "in a hundredth of XGrammar's time", pd.DataFrame(rows))
     assert (str(found), found.units) == ("undecided: 1 unit", 1)
     rows = [row | {"content": f"set {row['set']}"} for row in rows]
-    assert str(verdict(scale, "A thousand tools compile quicker than in xgrammar", pd.DataFrame(rows))) == "held"
+    assert str(verdict(tools, "in a hundredth of XGrammar's time", pd.DataFrame(rows))) == "held"
 
 
 def test_tools_without_lengths_are_the_same_otherwise() -> None:

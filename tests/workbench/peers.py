@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
-from workbench.peers.base import Constraint, Engine
+from workbench.peers.base import Constraint, Engine, Language
 from workbench.peers.ours import OurConstraint, Ours
 from workbench.tokenizers import Tokenizer
 
@@ -72,6 +73,8 @@ class _AnyOf(Constraint):
 class TextlessEngine(Engine):
     """Takes any grammar, and then any token all of whose bytes are among `letters`; a text never ends."""
 
+    languages: ClassVar[tuple[Language, ...]] = ("ebnf",)
+
     def __init__(self, tokenizer: Tokenizer, letters: bytes, name: str) -> None:
         super().__init__(tokenizer)
         self.letters, self.name = set(letters), name
@@ -80,6 +83,6 @@ class TextlessEngine(Engine):
     def version(self) -> str:
         return "0"
 
-    def compile_ebnf(self, grammar: str) -> Constraint:
+    def _compile(self, language: Language, text: str) -> Constraint:
         vocabulary = self.tokenizer.info.decoded_vocab
         return _AnyOf(self, lambda token: len(vocabulary[token]) > 0 and set(vocabulary[token]) <= self.letters)

@@ -151,8 +151,8 @@ def test_interrupted_it_keeps_what_it_has(tokenizer: Tokenizer, monkeypatch: pyt
 
 def test_an_engine_that_fails_is_noted(tokenizer: Tokenizer) -> None:
     class Failing(TextlessEngine):
-        def compile_ebnf(self, grammar: str) -> Any:
-            made = super().compile_ebnf(grammar)
+        def _compile(self, language: Any, text: str) -> Any:
+            made = super()._compile(language, text)
 
             def fill() -> None:
                 raise RuntimeError("out of fuel")

@@ -26,10 +26,9 @@ from kernels_core.errors import MaskscopeError, TokenizerError
 from visualizers.glyphs import glyph
 from workbench.json_values import Json
 from workbench.languages import Source
-from workbench.languages.positions import JsonSyntaxError
 from workbench.peers.base import Constraint, Engine, NotRunError, RefusedError
 from workbench.peers.catalogue import ENGINES, SERVED, installed, make_engine
-from workbench.peers.ours import REFUSALS, OurConstraint, Ours
+from workbench.peers.ours import OurConstraint, Ours
 from workbench.tokenizers import Tokenizer
 
 Bits = npt.NDArray[np.bool_]
@@ -200,17 +199,14 @@ def peer_note(source: Source) -> str:
 
 def compile_for(engine: Engine, source: Source) -> Constraint:
     """The grammar, compiled by `engine`.  `RefusedError` where it does not take it, `NotRunError` for the language."""
-    if isinstance(engine, Ours):
-        try:
+    try:
+        if isinstance(engine, Ours):
             return engine.compile(source.grammar(engine.tokenizer.info))
-        except (*REFUSALS, JsonSyntaxError) as error:
-            raise RefusedError(str(error)) from error
-    if source.language == "tools":
-        try:
-            return engine.compile_tag(json.dumps(source.tool_tag.tag, default=str))
-        except MaskscopeError as error:
-            raise RefusedError(str(error)) from error
-    return engine.compile_source(source.language, source.text)
+        if source.language == "tools":
+            return engine.compile_source("structural_tag", json.dumps(source.tool_tag.tag, default=str))
+        return engine.compile_source(source.language, source.text)
+    except MaskscopeError as error:
+        raise RefusedError(str(error)) from error
 
 
 # -- asking -----------------------------------------------------------------------------------------------------------

@@ -39,9 +39,6 @@ class _Particle(NamedTuple):
     lots: tuple[int, ...] = ()
     parent: int = 0
 
-    def numbered(self, parent: int) -> _Particle:
-        return self._replace(parent=parent)
-
 
 class _Run:
     """Particles that go on, and those that have ended.  chances: by lot, the probability that it had to be drawn."""
@@ -101,7 +98,7 @@ class DistinctParticles:
     def _go_on(self, run: _Run) -> None:
         """Everything behind the particles of a run; what ends is put aside, and of the rest what there is room for."""
         before = len(run.ended)  # they stand first in a generation, so a particle that goes on has a number behind
-        ended = [particle.numbered(number) for number, particle in enumerate(run.ended)]
+        ended = [particle._replace(parent=number) for number, particle in enumerate(run.ended)]
         owners: list[IntArray] = []
         tokens: list[IntArray] = []
         log_weights: list[FloatArray] = []

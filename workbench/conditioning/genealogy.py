@@ -57,10 +57,6 @@ class Genealogy(Table):
 
     runs: tuple[tuple[Generation, ...], ...]
 
-    def ancestors(self, run: int = 0) -> IntArray:
-        """Of each particle at the end, which particle of the beginning it comes from."""
-        return first_ancestors([generation.parents for generation in self.runs[run]])
-
     def rows(self) -> list[dict[str, Any]]:
         """One row for each particle of each step of each run."""
         return [

@@ -136,8 +136,8 @@ class ListedTexts:
                 over = self._ids(self._words.beginning(left))
                 if over:
                     found.append((text, None, prefix.log_prob + float(np.logaddexp.reduce(log_probs[over]))))
-            for length in range(1, len(left) + (self._ends == "stop")):
-                inside.update(self._ids(self._words.spelling(left[:length])))
+            for run in self._words.inside(left if self._ends == "stop" else left[:-1]):
+                inside.update(self._ids(run))
         ids = np.array(sorted(inside), dtype=np.int64)
         return Following(found, ids, log_probs[ids])
 

@@ -197,17 +197,15 @@ class _Search:
         for place, token in enumerate(whole):
             head = self._rest(whole[:place])[0]
             if place >= new and isinstance(head, bytes):
-                for other in self._beginning(head):
-                    if other != token:
-                        opened.append((-(total + float(logprobs[place, other])), (*whole[:place], other)))
+                runs = self._words.inside(head)
+                others = (int(one) for first, last in runs for one in self._words.ids[first:last])
+                opened += [
+                    (-(total + float(logprobs[place, other])), (*whole[:place], other))
+                    for other in others
+                    if other != token
+                ]
             total += float(logprobs[place, token])
         return total, opened
-
-    def _beginning(self, text: bytes) -> list[int]:
-        """The tokens with which a text may begin."""
-        longest = min(len(text), int(self._words.lengths.max(initial=0)))
-        runs = (self._words.spelling(text[:length]) for length in range(1, longest + 1))
-        return [int(self._words.ids[place]) for first, last in runs for place in range(first, last)]
 
     @torch.inference_mode()
     def _pass(self, whole: tuple[int, ...]) -> torch.Tensor:

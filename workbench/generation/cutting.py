@@ -58,12 +58,11 @@ def heal(info: TokenizerInfo, prompt: Sequence[int]) -> tuple[list[int], bytes]:
     """
     words = lexicon(info)
     silent = frozenset(info.special_token_ids) | frozenset(info.stop_token_ids)
-    longest = int(words.lengths.max(initial=0))
     healed, end = len(prompt), b""
     for place in range(len(prompt) - 1, 0, -1):
         token = prompt[place]
         end = info.decoded_vocab[token] + end
-        if token in silent or len(end) >= longest:
+        if token in silent or len(end) >= words.longest:
             break
         first, last = words.beginning(end)
         if last > words.spelling(end)[1] and last > first:

@@ -35,6 +35,8 @@ TEXT: Final = 64
 SPREADS: Final = 2
 """So often bytes with one outcome are taken apart on one path: `"A" | "B"` are two things, `[abc]{9}` is one."""
 BLANK_STATES: Final = 64
+BLANKS_IN_ORDER: Final = b" \n\t\r"
+"""As they are looked through: a blank leads to a place before a line end does."""
 THEN: Final = 60
 
 
@@ -349,7 +351,7 @@ class _Explorer:
         looked = 0
         while queue and looked < BLANK_STATES:
             lead, at = queue.popleft()
-            for blank in sorted(set(possible_bytes(at)) & set(BLANK_BYTES), key=_blank_order):
+            for blank in sorted(set(possible_bytes(at)) & set(BLANK_BYTES), key=BLANKS_IN_ORDER.index):
                 self._spend(1)
                 after = at.fork()
                 after.accept_string(bytes((blank,)))
@@ -363,10 +365,6 @@ class _Explorer:
                     yield further, after
                 elif len(further) < BLANK_STATES and not _only_repeats(at, after):
                     queue.append((further, after))
-
-
-def _blank_order(value: int) -> int:
-    return b" \n\t\r".index(value) if value in b" \n\t\r" else value
 
 
 def _only_repeats(at: GrammarMatcher, after: GrammarMatcher) -> bool:

@@ -52,6 +52,7 @@ class Lexicon:
         self.ids: Ids = chosen.astype(np.int64)
         self.tokens: list[bytes] = list(map(vocab.__getitem__, chosen.tolist()))
         self.lengths = np.fromiter(map(len, self.tokens), dtype=np.int32, count=len(self.tokens))
+        self.longest = int(self.lengths.max(initial=0))
         self._offsets = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
         self._bytes = np.frombuffer(b"".join(self.tokens), dtype=np.uint8)
         blanks = self._leading()
@@ -76,12 +77,15 @@ class Lexicon:
             last += 1
         return first, last
 
+    def inside(self, text: bytes) -> list[Run]:
+        """The tokens that `text` begins with, the shortest first."""
+        runs = (self.spelling(text[:length]) for length in range(1, min(len(text), self.longest) + 1))
+        return [run for run in runs if run[0] < run[1]]
+
     def along(self, text: bytes) -> list[Run]:
         """The tokens that begin `text` or go on from it: those a writer of `text` may take first."""
-        if not text:
-            return []
-        runs = [self.spelling(text[:length]) for length in range(1, len(text))]
-        return [run for run in [*runs, self.beginning(text)] if run[0] < run[1]]
+        runs = [*self.inside(text[:-1]), self.beginning(text)] if text else []
+        return [run for run in runs if run[0] < run[1]]
 
     def _leading(self) -> npt.NDArray[np.int64]:
         """With how many bytes of white space a token begins, by place."""
@@ -115,7 +119,7 @@ class Lexicon:
         levels: list[Level] = []
         above = np.zeros(1, dtype=np.int64)
         apart = np.zeros(len(self.tokens), dtype=np.bool_)  # a token no longer begins as the one before it
-        for depth in range(1, int(self.lengths.max(initial=0)) + 1):
+        for depth in range(1, self.longest + 1):
             places = np.flatnonzero(self.lengths >= depth)
             column = self._bytes[self._offsets[places] + depth - 1]
             apart[places] |= np.diff(column, prepend=column[:1]) != 0

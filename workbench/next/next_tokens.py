@@ -310,7 +310,7 @@ class _Counts:
             found = runs_of(np.flatnonzero(words.blank & self.runs.allowed))
         elif continuation.members:
             stem = continuation.text
-            found = [run for length in range(1, len(stem) + 1) for run in [words.spelling(stem[:length])]]
+            found = words.inside(stem)
             found += [words.between(stem, low, high) for low, high in byte_ranges(continuation.members)]
         else:
             found = words.along(continuation.text)

@@ -7,7 +7,7 @@ wrapper of ours is part of the time.  Everything else may take what it takes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cached_property
 from importlib import metadata
 from typing import Any, ClassVar, Literal, get_args
@@ -67,6 +67,7 @@ class Engine(ABC):
 
     name: in tables.  `version`: of the installed `package`.  `settings`: what was chosen where the engine has a choice.
     canonical_masks: of forced text the mask holds one token alone, on purpose, though `accept` takes other cuts.
+    languages: those of the texts that it reads.  refusals: what it raises for one that it does not take.
     The `compile_...` methods are what is timed as compiling: from text to something whose first mask can be asked for.
     Tools are in a request that a server has parsed: `tools_request`, not timed, puts them as the engine takes them.
     `RefusedError` when the engine does not take the input.
@@ -76,6 +77,8 @@ class Engine(ABC):
     package: ClassVar[str] = ""
     settings: ClassVar[str] = ""
     canonical_masks: ClassVar[bool] = False
+    languages: ClassVar[Collection[Language]] = ()
+    refusals: ClassVar[tuple[type[Exception], ...]] = (ValueError, TypeError)
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
@@ -90,46 +93,36 @@ class Engine(ABC):
         # Once: reading metadata drives the engine out of the machine's caches, and trials ask between two compiles.
         return metadata.version(self.package)
 
-    def compile_schema(self, schema: str) -> Constraint:
-        """JSON Schema text."""
-        raise NotRunError(f"{self.name}: JSON Schema is not supported")
-
-    def compile_ebnf(self, grammar: str) -> Constraint:
-        """EBNF text with the start rule `root`."""
-        raise NotRunError(f"{self.name}: EBNF is not supported")
-
-    def compile_lark(self, grammar: str) -> Constraint:
-        """Lark text with the start rule `start`."""
-        raise NotRunError(f"{self.name}: Lark is not supported")
-
-    def compile_regex(self, pattern: str) -> Constraint:
-        """A regular expression that the whole text must match."""
-        raise NotRunError(f"{self.name}: regular expressions are not supported")
-
-    def compile_tag(self, tag: str) -> Constraint:
-        """A structural tag as JSON text."""
-        raise NotRunError(f"{self.name}: structural tags in JSON are not supported")
-
     def compile_source(self, language: Language, text: str) -> Constraint:
-        """The method for `language`.  `NotRunError` where the engine has no such language."""
-        methods = {
-            "ebnf": self.compile_ebnf,
-            "lark": self.compile_lark,
-            "regex": self.compile_regex,
-            "json_schema": self.compile_schema,
-            "structural_tag": self.compile_tag,
-        }
-        if language not in methods:
+        """A grammar's text: EBNF begins with the rule `root`, Lark with `start`; a regular expression must match the
+        whole text, and a structural tag is JSON.  `NotRunError` where the engine does not read the language."""
+        if language not in get_args(Language):
             raise ValueError(f"unknown language {language!r}: one of {', '.join(get_args(Language))}")
-        return methods[language](text)
+        if language not in self.languages:
+            raise NotRunError(f"{self.name}: {language} is not supported")
+        return self._taken(self._compile, language, text)
+
+    @abstractmethod
+    def _compile(self, language: Language, text: str) -> Constraint:
+        """Of one of `languages`; raises one of `refusals` where the engine does not take it."""
+
+    def compile_tools(self, request: Any) -> Constraint:
+        """What `tools_request` returned."""
+        return self._taken(self._compile_tools, request)
 
     def tools_request(self, tools: ToolSet) -> Any:
         """Free text with calls of the tools in it, in whatever form the engine takes such a thing quickest."""
         raise NotRunError(f"{self.name}: structural tags are not supported")
 
-    def compile_tools(self, request: Any) -> Constraint:
-        """What `tools_request` returned."""
-        raise NotRunError(f"{self.name}: structural tags are not supported")
+    def _compile_tools(self, request: Any) -> Constraint:
+        """As `_compile`; an engine that makes no request is never given one."""
+        raise NotImplementedError
+
+    def _taken(self, make: Callable[..., Constraint], *given: object) -> Constraint:
+        try:
+            return make(*given)
+        except self.refusals as error:
+            raise RefusedError(str(error)) from error
 
     def forget(self) -> None:  # noqa: B027  (most engines keep none)
         """Empty every cache that outlives a compilation; tables of the vocabulary stay."""

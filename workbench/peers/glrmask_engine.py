@@ -6,13 +6,12 @@ vocabulary where that would be too large.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import glrmask
 
-from workbench.peers.base import Constraint, Engine, RefusedError
+from workbench.peers.base import Constraint, Engine, Language
 from workbench.tokenizers import Tokenizer
 
 
@@ -38,6 +37,8 @@ class GLRMask(Engine):
 
     name = "glrmask"
     package = "glrmask"
+    languages = ("lark", "json_schema")
+    refusals = (ValueError, TypeError, RuntimeError)
     settings = 'its defaults (MaskStrategy.AUTO); JSON with ", " and ": " and no other white space'
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -47,15 +48,7 @@ class GLRMask(Engine):
         self.vocab = glrmask.Vocab.from_id_to_bytes({token: data for token, data in tokens if token not in control})
         self.stop = glrmask.TokenSet(self.stop_token_ids)
 
-    def compile_schema(self, schema: str) -> Constraint:
-        return self._compile(glrmask.Grammar.from_json_schema, schema)
-
-    def compile_lark(self, grammar: str) -> Constraint:
-        return self._compile(glrmask.Grammar.from_lark, grammar)
-
-    def _compile(self, read: Callable[[str], object], text: str) -> Constraint:
-        try:
-            whole = glrmask.Expr.sequence(read(text), self.stop)
-            return GLRMaskConstraint(self, glrmask.Grammar.from_expr(whole).compile(self.vocab))
-        except (ValueError, TypeError, RuntimeError) as error:
-            raise RefusedError(str(error)) from error
+    def _compile(self, language: Language, text: str) -> Constraint:
+        read = glrmask.Grammar.from_lark if language == "lark" else glrmask.Grammar.from_json_schema
+        whole = glrmask.Expr.sequence(read(text), self.stop)
+        return GLRMaskConstraint(self, glrmask.Grammar.from_expr(whole).compile(self.vocab))

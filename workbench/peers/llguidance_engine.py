@@ -13,7 +13,7 @@ from typing import Any
 
 import llguidance
 
-from workbench.peers.base import Constraint, Engine, RefusedError
+from workbench.peers.base import Constraint, Engine, Language, RefusedError
 from workbench.peers.toolsets import ToolSet
 from workbench.tokenizers import Tokenizer
 
@@ -67,6 +67,8 @@ class LLGuidance(Engine):
     name = "llguidance"
     package = "llguidance"
     canonical_masks = True
+    languages = ("ebnf", "lark", "regex", "json_schema")
+    refusals = ()
     settings = (
         "its defaults; where text is forced its mask allows the canonical tokens alone, and other ways to cut the text "
         "into tokens are checked with `accept`"
@@ -78,21 +80,14 @@ class LLGuidance(Engine):
         wrapper = llguidance.TokenizerWrapper(encoding)
         self.ll_tokenizer = llguidance.LLTokenizer(wrapper, n_vocab=self.vocab_size, eos_token=self.stop_token_ids)
 
-    def compile_schema(self, schema: str) -> Constraint:
-        return self._compile(llguidance.LLMatcher.grammar_from_json_schema(schema))
-
-    def compile_ebnf(self, grammar: str) -> Constraint:
+    def _compile(self, language: Language, text: str) -> Constraint:
+        if language == "json_schema":
+            return self._made(llguidance.LLMatcher.grammar_from_json_schema(text))
         try:
-            lark = llguidance.grammar_from("ebnf", grammar)
-        except Exception as error:  # its converter raises whatever its parser does
+            grammar = llguidance.grammar_from(language, text)
+        except Exception as error:  # its converter of EBNF raises whatever its parser does
             raise RefusedError(str(error)) from error
-        return self._compile(lark)
-
-    def compile_lark(self, grammar: str) -> Constraint:
-        return self._compile(llguidance.grammar_from("lark", grammar))
-
-    def compile_regex(self, pattern: str) -> Constraint:
-        return self._compile(llguidance.grammar_from("regex", pattern))
+        return self._made(grammar)
 
     def tools_request(self, tools: ToolSet) -> list[Any]:
         return [
@@ -102,10 +97,10 @@ class LLGuidance(Engine):
             for tool in tools.tools
         ]
 
-    def compile_tools(self, request: list[Any]) -> Constraint:
-        return self._compile(llguidance.StructTag.to_grammar(request, assume_special=False))
+    def _compile_tools(self, request: list[Any]) -> Constraint:
+        return self._made(llguidance.StructTag.to_grammar(request, assume_special=False))
 
-    def _compile(self, grammar: str) -> Constraint:
+    def _made(self, grammar: str) -> Constraint:
         # log_level=0: errors are raised here, not printed as well.
         matcher = llguidance.LLMatcher(self.ll_tokenizer, grammar, log_level=0)
         if matcher.is_error():

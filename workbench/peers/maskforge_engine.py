@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import maskforge
 import numpy as np
 
-from workbench.peers.base import Constraint, Engine, RefusedError
+from workbench.peers.base import Constraint, Engine, Language
 from workbench.tokenizers import Tokenizer
 
 
@@ -54,6 +54,8 @@ class MaskForge(Engine):
 
     name = "maskforge"
     package = "maskforge"
+    languages: ClassVar[tuple[Language, ...]] = ("json_schema",)
+    refusals = (maskforge.MaskforgeError, ValueError, TypeError)
     settings = "its defaults; members in any order"
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -69,8 +71,5 @@ class MaskForge(Engine):
     def forget(self) -> None:
         self.compiler = maskforge.Compiler()
 
-    def compile_schema(self, schema: str) -> Constraint:
-        try:
-            return MaskForgeConstraint(self, self.compiler.compile(schema).bind(self.vocabulary))
-        except (maskforge.MaskforgeError, ValueError, TypeError) as error:
-            raise RefusedError(str(error)) from error
+    def _compile(self, language: Language, text: str) -> Constraint:
+        return MaskForgeConstraint(self, self.compiler.compile(text).bind(self.vocabulary))

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import kernels_core
 from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options
 from kernels_core.errors import BudgetExceededError, GrammarError, UnsupportedSchemaError
-from workbench.peers.base import Constraint, Engine, RefusedError
+from workbench.peers.base import Constraint, Engine, Language
 from workbench.peers.toolsets import ToolSet
 from workbench.tokenizers import Tokenizer
-
-REFUSALS = (GrammarError, UnsupportedSchemaError, BudgetExceededError)
 
 
 class OurConstraint(Constraint):
@@ -46,6 +44,8 @@ class Ours(Engine):
     """
 
     name = "ours"
+    languages = get_args(Language)
+    refusals = (GrammarError, UnsupportedSchemaError, BudgetExceededError)
     settings = (
         "one compiler for all inputs, so that its cross-grammar cache knows what earlier ones had in common with later "
         "ones; whole grammars not remembered unless a name says so; members of objects in the schema's order"
@@ -55,6 +55,13 @@ class Ours(Engine):
         super().__init__(tokenizer)
         self.options = options
         self.remember = remember
+        self._readers: Mapping[Language, Callable[[str], Grammar]] = {
+            "ebnf": Grammar.from_ebnf,
+            "lark": partial(Grammar.from_lark, tokenizer_info=tokenizer.info),
+            "regex": Grammar.from_regex,
+            "json_schema": partial(Grammar.from_json_schema, order="declared"),
+            "structural_tag": partial(Grammar.from_structural_tag, tokenizer_info=tokenizer.info),
+        }
         self.forget()
 
     def forget(self) -> None:
@@ -64,41 +71,17 @@ class Ours(Engine):
     def version(self) -> str:
         return kernels_core.__version__
 
-    def compile_schema(self, schema: str) -> OurConstraint:
-        return self._made(Grammar.from_json_schema, schema, order="declared")
-
-    def compile_ebnf(self, grammar: str) -> OurConstraint:
-        return self._made(Grammar.from_ebnf, grammar)
-
-    def compile_lark(self, grammar: str) -> OurConstraint:
-        return self._made(Grammar.from_lark, grammar, tokenizer_info=self.tokenizer.info)
-
-    def compile_regex(self, pattern: str) -> OurConstraint:
-        return self._made(Grammar.from_regex, pattern)
-
-    def compile_tag(self, tag: str) -> OurConstraint:
-        return self._made(Grammar.from_structural_tag, tag, tokenizer_info=self.tokenizer.info)
+    def _compile(self, language: Language, text: str) -> OurConstraint:
+        return self.compile(self._readers[language](text))
 
     def tools_request(self, tools: ToolSet) -> Any:
         # What is remembered is found by its text; a dict would have to be written as text first.
         text = tools.as_tag(order="declared")
         return text if self.remember else json.loads(text)
 
-    def compile_tools(self, request: object) -> OurConstraint:
-        try:
-            return OurConstraint(self, self.compiler.compile_structural_tag(request))
-        except REFUSALS as error:
-            raise RefusedError(str(error)) from error
+    def _compile_tools(self, request: object) -> OurConstraint:
+        return OurConstraint(self, self.compiler.compile_structural_tag(request))
 
     def compile(self, grammar: Grammar) -> OurConstraint:
-        """A grammar that was read already."""
-        try:
-            return OurConstraint(self, self.compiler.compile_grammar(grammar))
-        except REFUSALS as error:
-            raise RefusedError(str(error)) from error
-
-    def _made(self, read: Callable[..., Grammar], text: str, **options: object) -> OurConstraint:
-        try:
-            return self.compile(read(text, **options))
-        except REFUSALS as error:
-            raise RefusedError(str(error)) from error
+        """A grammar that was read already; one of `refusals` where it is too much."""
+        return OurConstraint(self, self.compiler.compile_grammar(grammar))

@@ -11,7 +11,7 @@ from functools import partial
 
 import outlines_core
 
-from workbench.peers.base import Constraint, Engine, RefusedError
+from workbench.peers.base import Constraint, Engine, Language
 from workbench.tokenizers import Tokenizer
 
 
@@ -46,6 +46,7 @@ class OutlinesCore(Engine):
 
     name = "outlines"
     package = "outlines-core"
+    languages = ("regex", "json_schema")
     settings = "its own regular expression for a schema: recursion unrolled, white space limited"
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -57,15 +58,6 @@ class OutlinesCore(Engine):
                 ids.setdefault(data, []).append(token)
         self.vocabulary = outlines_core.Vocabulary(self.stop_token_ids[0], ids)
 
-    def compile_schema(self, schema: str) -> Constraint:
-        try:
-            pattern = outlines_core.json_schema.build_regex_from_schema(schema)
-        except (ValueError, TypeError) as error:
-            raise RefusedError(str(error)) from error
-        return self.compile_regex(pattern)
-
-    def compile_regex(self, pattern: str) -> Constraint:
-        try:
-            return OutlinesConstraint(self, outlines_core.Index(pattern, self.vocabulary))
-        except (ValueError, TypeError) as error:
-            raise RefusedError(str(error)) from error
+    def _compile(self, language: Language, text: str) -> Constraint:
+        pattern = text if language == "regex" else outlines_core.json_schema.build_regex_from_schema(text)
+        return OutlinesConstraint(self, outlines_core.Index(pattern, self.vocabulary))

@@ -8,17 +8,25 @@ schemas.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import xgrammar
 
-from workbench.peers.base import Constraint, Engine, RefusedError
+from workbench.peers.base import Constraint, Engine, Language
 from workbench.peers.toolsets import ToolSet
 from workbench.tokenizers import Tokenizer
 
 CACHE_BYTES = 1 << 30
+METHODS: Final[Mapping[Language, str]] = {
+    "ebnf": "compile_grammar",
+    "lark": "compile_lark",
+    "regex": "compile_regex",
+    "json_schema": "compile_json_schema",
+    "structural_tag": "compile_structural_tag",
+}
+"""Of its compiler, by the language that they read."""
 
 
 class XGrammarConstraint(Constraint):
@@ -47,6 +55,8 @@ class XGrammar(Engine):
 
     name = "xgrammar"
     package = "xgrammar"
+    languages = METHODS
+    refusals = (RuntimeError, ValueError)
     strict_mode: ClassVar[bool] = False
     settings = (
         "JSON Schema with strict_mode=False and any white space; max_threads=1; its cache on; its compiler makes token "
@@ -66,34 +76,16 @@ class XGrammar(Engine):
     def forget(self) -> None:
         self.compiler = xgrammar.GrammarCompiler(self.info, max_threads=1, cache_limit_bytes=CACHE_BYTES)
 
-    def compile_schema(self, schema: str) -> Constraint:
-        read = self.compiler.compile_json_schema
-        return self._compile(read, schema, any_whitespace=True, strict_mode=self.strict_mode)
-
-    def compile_ebnf(self, grammar: str) -> Constraint:
-        return self._compile(self.compiler.compile_grammar, grammar)
-
-    def compile_regex(self, pattern: str) -> Constraint:
-        return self._compile(self.compiler.compile_regex, pattern)
-
-    def compile_lark(self, grammar: str) -> Constraint:
-        return self._compile(self.compiler.compile_lark, grammar)
-
-    def compile_tag(self, tag: str) -> Constraint:
-        return self._compile(self.compiler.compile_structural_tag, tag)
+    def _compile(self, language: Language, text: str) -> Constraint:
+        options = {"any_whitespace": True, "strict_mode": self.strict_mode} if language == "json_schema" else {}
+        return XGrammarConstraint(self, getattr(self.compiler, METHODS[language])(text, **options))
 
     def tools_request(self, tools: ToolSet) -> str:
         # Text goes straight to its parser; a dict would be checked in Python and written as text first.
         return tools.as_tag()
 
-    def compile_tools(self, request: str) -> Constraint:
-        return self._compile(self.compiler.compile_structural_tag, request)
-
-    def _compile(self, method: Callable[..., object], *args: object, **options: object) -> Constraint:
-        try:
-            return XGrammarConstraint(self, method(*args, **options))
-        except (RuntimeError, ValueError) as error:
-            raise RefusedError(str(error)) from error
+    def _compile_tools(self, request: str) -> Constraint:
+        return XGrammarConstraint(self, self.compiler.compile_structural_tag(request))
 
 
 class XGrammarDefault(XGrammar):

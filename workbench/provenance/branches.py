@@ -16,7 +16,6 @@ from kernels_core.locks import new_lock
 from workbench.session.masks import Known
 
 _KEPT = 2_000
-_MAX_STATES = 20_000
 
 
 class Oracle:

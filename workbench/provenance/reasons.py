@@ -85,13 +85,16 @@ class Search:
         source = self._reader.source
         if not source.is_json:
             found = rule_places(source, probe.compiled, probe.frontier().items, calls=False)
-            return one_of_each([_expects(place) for place in found if place.role == "here"])
+            here = (place for place in found if place.role == "here")
+            return one_of_each(
+                [SourcePlace("forbids", f"expects {one.label}", one.span, None, one.rule) for one in here]
+            )
         before = self._before + data[:read]
         places: list[SourcePlace] = []
         for content in self._reader.contents(before):
             places += self._in_schema(content, data[read:], _only(probe))
         for standing in self._reader.standings(before):
-            places += self._in_format(standing, before)
+            places += self._in_format(standing)
         return one_of_each(places)
 
     def _spent(self) -> bool:
@@ -229,7 +232,7 @@ class Search:
 
     # -- structural tags -------------------------------------------------------------------------------------------
 
-    def _in_format(self, standing: Standing, before: bytes) -> Iterator[SourcePlace]:
+    def _in_format(self, standing: Standing) -> Iterator[SourcePlace]:
         source, pointer = self._reader.source, self._reader.moved(standing.pointer)
         if standing.where in ("begin", "end", "text", "separator"):
             rest = glyph(standing.wanted[standing.done :])
@@ -267,10 +270,6 @@ def _name(content: Content, rest: bytes, sites: tuple[Site, ...]) -> tuple[str, 
 def _only(probe: GrammarMatcher) -> str:
     """What may follow where `probe` stands, in words."""
     return f"only {in_words(possible_bytes(probe)) or 'the end of the text'} may follow here"
-
-
-def _expects(place: SourcePlace) -> SourcePlace:
-    return SourcePlace("forbids", f"expects {place.label}", place.span, None, place.rule)
 
 
 def _cuts(site: Site) -> Iterator[_Cut]:

@@ -181,7 +181,7 @@ class SchemaWalk:
             return True
         if isinstance(site.schema, bool):
             return site.schema != negated
-        key = ("branch", self.text, self._layout, site.pointer, negated)
+        key = ("branch", self.text, repr(sorted(self._options.items())), site.pointer, negated)
         oracle = self._oracles.get(key, lambda: self._grammar(site, negated))
         return oracle.begins(text.encode())
 
@@ -189,10 +189,6 @@ class SchemaWalk:
         """Whether a pattern of `patternProperties` matches a name."""
         oracle = self._oracles.get(("pattern", pattern), lambda: Grammar.from_regex(pattern, match="search"))
         return oracle.holds(name.encode(errors="replace"))
-
-    @property
-    def _layout(self) -> str:
-        return repr(sorted(self._options.items()))
 
     def _grammar(self, site: Site, negated: bool) -> Grammar:
         """The grammar of a sub-schema by itself: members in any order, since they may stand among others'."""
@@ -206,20 +202,16 @@ class SchemaWalk:
         schema = self.pointing(site.pointer)
         if negated:
             schema = {"not": {"$ref": schema.pop("$ref")}, **schema}
-        options["resources"] = self.documents
+        options["resources"] = {**self._resources, self._base: self.root}
         return Grammar.from_json_schema(schema, **options)
 
     def pointing(self, pointer: str) -> dict[str, Json]:
-        """A schema that says what the sub-schema at `pointer` says; `documents` are its resources."""
+        """A schema that says what the sub-schema at `pointer` says, where the root and its resources are known."""
         uri = pointer if not pointer.startswith("#") else self._base + quote(pointer, safe="#/~:@!$&'()*+,;=?-._")
         schema: dict[str, Json] = {"$ref": uri}
         if isinstance(self.root, Mapping) and "$schema" in self.root:
             schema["$schema"] = self.root["$schema"]
         return schema
-
-    @property
-    def documents(self) -> dict[str, Json]:
-        return {**self._resources, self._base: self.root}
 
     @property
     def _base(self) -> str:
