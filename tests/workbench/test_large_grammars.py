@@ -117,7 +117,8 @@ def test_the_screen_goes_on_where_a_mask_is_over_the_budget(
         assert matcher.asked == 1
         here = screen.here
         assert here["where"].startswith("byte 1 ")
-        assert here["end"].startswith("no mask within the budget: mask after 0 bytes: more than 1,000 milliseconds")
+        told = "the mask takes more than the engine's budget: mask after 0 bytes: more than 1,000 milliseconds"
+        assert here["end"].startswith(told)
         opened.bring("tokens")
         assert "screen" not in opened.desk.troubles
         assert "more than 1,000 milliseconds" in opened.desk.troubles["tokens"]
