@@ -190,6 +190,7 @@ def _unknown(records: Mapping[str, Record]) -> list[str]:
     uncommitted = [name for name, record in records.items() if "+" in record.told("Commit")]
     if uncommitted:
         told.append(f"Measured with changes that were not committed: {', '.join(uncommitted)}.")
+    told = [" ".join(told)] if told else []
     told += [f"{name}: {_from_docs(record.note)}" for name, record in records.items() if record.note]
     told.append("The paper's own engine, its servers (SGLang), its data (CONFETTI) and its models could not be had.")
     return told

@@ -38,7 +38,7 @@ KINDS: Final[Mapping[FillKind, str]] = {
     "token-set hit": "on a first visit, from token sets that this grammar has already",
     "pool hit": "on a first visit, with token sets from the cross-grammar cache, used as they are",
     "partial hit": "on a first visit, with token sets from the cross-grammar cache, filtered for what can follow",
-    "walk": "on a first visit, by walking the vocabulary's trie from the parser state itself: little is allowed, or ends in time",
+    "walk": "on a first visit, by walking the trie from the parser state: little is allowed, or few tokens are left",
     "miss": "on a first visit, with at least one token set that had to be computed",
 }
 """How a mask was come by, cheapest first: the legend of every picture here."""
