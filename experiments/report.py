@@ -129,8 +129,11 @@ def provenance(frame: pd.DataFrame, ledger: Ledger, command: str) -> str:
     days = sorted({str(started)[:10] for started in frame["started"]})
     lines.append(f"- Date: {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else ""))
     lines.append("- Commit: " + ", ".join(sorted({str(git) for git in frame["git"].dropna()}) or ["unknown"]))
-    if "seed" in frame:
-        lines.append("- Seed: " + ", ".join(sorted({show(seed) for seed in frame["seed"].dropna()})))
+    for name in ("seed", "vocabulary"):
+        if name in frame:
+            lines.append(
+                f"- {name.capitalize()}: " + ", ".join(sorted({show(value) for value in frame[name].dropna()}))
+            )
     for digest in frame["machine"].unique():
         found = machines[digest]
         lines.append(

@@ -262,11 +262,13 @@ cdef class ItemEnds:
                 and (quiet.beyond_ascii or not self.trie.below[below].beyond_ascii))
 
     cdef Quiet* _quiet(self, SetRec* at) except NULL nogil:
-        """What is quiet at a set."""
+        """What is quiet at a set; kept once all of it is known, since a step on the way may raise."""
+        cdef Quiet found
         if at != self.quiet_at:
             if not self.quiet.count(<size_t>at):
-                self._find_quiet(at, &self.quiet[<size_t>at])
-                _find_parts(&self.quiet[<size_t>at])
+                self._find_quiet(at, &found)
+                _find_parts(&found)
+                self.quiet[<size_t>at] = found
             self.quiet_at, self.quiet_there = at, &self.quiet[<size_t>at]
         return self.quiet_there
 

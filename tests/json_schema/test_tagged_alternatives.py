@@ -192,3 +192,38 @@ def test_one_of_many_of_which_some_have_no_tag() -> None:
     for kind, x, more in itertools.product([1, 2.0, 29, 31, "z"], [1, 2], [{}, {"y": 0}, {"z": 0}, {"y": 0, "z": 0}]):
         for value in ({"kind": kind, "x": x, **more}, {"x": x, **more}):
             assert schema.accepts(value) == referee.is_valid(value), value
+
+
+OPENAPI = "https://spec.openapis.org/oas/3.0/schema/2021-09-28"
+
+
+@pytest.mark.parametrize("order", ["any", "declared", "loose"])
+def test_two_options_that_take_null_exclude_each_other_there(order: Any) -> None:
+    kinds = [{"type": kind, "nullable": True} for kind in ("string", "integer")]
+    schema = {"$schema": OPENAPI, "oneOf": [{"type": "object"}, *kinds]}
+    texts = {"null": False, "{}": True, '"a"': True, "3": True}
+    found = {text: _takes(Grammar.from_json_schema(schema, order=order), text) for text in texts}
+    assert found == texts
+
+
+def test_options_exclude_each_other_by_the_keywords_of_their_own_dialect() -> None:
+    """Draft 4 knows no `const`, so that the second takes what the first does."""
+    old = {"$schema": "http://json-schema.org/draft-04/schema#", "id": "http://x.y/z", "$id": "http://x.y/z"}
+    grammar = Grammar.from_json_schema({"oneOf": [closed({"const": "a"}), {**closed({"const": "b"}), **old}]})
+    assert not _takes(grammar, '{"kind":"a"}')
+
+
+@pytest.mark.parametrize("there", ["#", "#/$defs/m"])
+def test_an_alternative_that_leads_back_is_a_circle(there: str) -> None:
+    schema = {
+        "anyOf": [closed({"const": "a"}), {"$ref": there}],
+        "$defs": {"m": {"anyOf": [closed({"const": "b"}), {"$ref": "#"}]}},
+    }
+    with pytest.raises(UnsupportedSchemaError, match="refers to itself"):
+        Grammar.from_json_schema(schema)
+    assert _takes(Grammar.from_json_schema(schema, lenient=True), '{"kind":"a"}')
+
+
+def _takes(grammar: Grammar, text: str) -> bool:
+    matcher = GrammarMatcher(GrammarCompiler(tokenizer([])).compile_grammar(grammar))
+    return matcher.accept_string(text) and matcher.is_completed()

@@ -14,6 +14,7 @@ import workbench as wb
 from kernels_core import GrammarWarning
 from workbench.languages import Draft
 from workbench.languages.sample import example_given, schema_of
+from workbench.languages.warnings import misspelt
 from workbench.panels.source import SourcePanel
 
 EXAMPLE = '{"name": "Anna", "age": 34}'
@@ -42,6 +43,8 @@ def test_the_schema_of_a_shape_takes_its_value(value: Any) -> None:
         ('{"type": "object", "name": "Anna"}', False),
         ('{"$ref": "#/definitions/a", "definitions": {"a": {}}}', False),
         ('{"propertees": {}}', False),  # which looks misspelt
+        ('{"type": "string", "prompt": "Your name?", "model": "user.name"}', False),  # somebody's own words
+        ('{"type": "string", "format": "date", "input": "date", "model": "u.d"}', False),
         ('{"name": {"type": "string"}}', False),  # members without `properties`
     ],
 )
@@ -113,6 +116,8 @@ def test_an_example_is_an_error_on_the_screen_with_the_schema_of_its_shape() -> 
         ({"format": {"type": "null"}}, "json_schema", '{"type": "null"}'),
         ({"structured_outputs": {"choice": ["a+", "b"]}}, "regex", r"a\+|b"),
         ({"guided_grammar": 'start: "a"'}, "lark", 'start: "a"'),
+        ({"tools": [], "response_format": {"schema": {"type": "null"}}}, "json_schema", '{"type": "null"}'),
+        ({"generationConfig": {"responseSchema": {"type": "STRING"}}}, "json_schema", '{"type": "string"}'),
     ],
 )
 def test_a_request_offers_what_its_answer_is_to_be(asked: dict[str, Any], language: str, text: str) -> None:
@@ -203,3 +208,14 @@ def test_another_mistake_of_a_grammar_offers_no_root() -> None:
             draft = explorer.session.edits.source(text, language="ebnf")
             assert isinstance(draft, Draft)
             assert draft.offer is None
+
+
+def test_a_schema_for_the_answer_beside_tools_is_told() -> None:
+    tool = {
+        "type": "function",
+        "function": {"name": "f", "parameters": {"type": "object", "additionalProperties": False}},
+    }
+    form = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "null"}}}
+    source = wb.Source.of(json.dumps({"messages": [], "tools": [tool], "response_format": form}))
+    assert source.language == "tools"
+    assert [one.pointer for one in misspelt(source)] == ["#/response_format"]

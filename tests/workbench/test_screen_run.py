@@ -386,3 +386,25 @@ def test_a_run_of_a_cell_is_not_the_screens(explorer: Explorer) -> None:
     assert "so far" not in bar(explorer)["outcome"]["told"]
     with pytest.raises(ValueError, match="press Run"):
         panel(explorer).code()
+
+
+def test_a_run_asks_for_its_masks_itself_whatever_stood_there_before() -> None:
+    """The text before it is laid under the grammar of the model's white space, and asks for no mask there."""
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    model, kinds = wb.load_model("demo"), []
+    for text in ("", None):
+        session = wb.Session(schema, model.tokenizer)
+        if text is None:
+            session.read(wb.generate(model, "hi", schema, max_tokens=30, complete=True, seed=2).text)
+        trace = session.run(model, "hi", seed=2, max_tokens=30)
+        kinds.append([step.fill.kind for step in trace.generation.steps if step.fill is not None])
+    assert kinds[0] == kinds[1]
+
+
+def test_given_tokens_may_come_from_an_iterator() -> None:
+    model = wb.load_model("demo")
+    begin = wb.generate(model, "hi", {"type": "string"}, max_tokens=30, complete=True, seed=2).steps[:3]
+    session = wb.Session({"type": "string"}, model.tokenizer)
+    trace = session.run(model, "hi", seed=2, max_tokens=30, begin=iter([step.token_id for step in begin]))
+    assert [step.token_id for step in trace.generation.steps[:3]] == [step.token_id for step in begin]
+    assert trace.died is None

@@ -172,6 +172,7 @@ DRAFT_4 = "http://json-schema.org/draft-04/schema#"
             {"#/items/required": '`additionalProperties` forbids it: no object is left; did you mean "name"?'},
         ),
         ({"items": {"required": ["a"], "additionalProperties": False}}, {"#/items/required": "declare it in `prop"}),
+        ({"$ref": "#/$defs/a", "required": ["a"], "additionalProperties": False, "$defs": {"a": {}}}, {}),
         ({"items": {"required": ["a"], "additionalProperties": False, "patternProperties": {"a": {}}}}, {}),
         ({"$schema": DRAFT_4, "const": 1}, {"#/const": "the draft of this schema does not know `const`"}),
     ],

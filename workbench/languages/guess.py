@@ -45,7 +45,7 @@ _LARK = re.compile(
     r"|[ \t]*[?!]?[A-Za-z_]\w*(?:\{[^}\n]*\}|\[[^\]\n]*\]|\.-?\d+)?[ \t]*:(?![:=]))",
     re.M,
 )
-_YAML = re.compile(r"^(?:openapi|swagger): *['\"]?\d|^ *properties: *\n +['\"]?[\w$-]+['\"]? *:", re.M)
+_YAML = re.compile(r"^(?:openapi|swagger): *['\"]?\d[\d.]*['\"]? *$|^ *properties: *\n +['\"]?[\w$-]+['\"]? *:", re.M)
 _ASSIGNED = re.compile(r"^[ \t]*[A-Za-z_][\w-]*[ \t]*(?::=|=|->|→)", re.M)
 _PATH = re.compile(r"[\w.~ /\\:-]+\.(?:ebnf|gbnf|lark|regex|json[c5]?)")
 # A word or dots, or words with "/" between them or an ending behind: as a file is named, and no pattern needs to be.
@@ -131,7 +131,10 @@ def guess_value(value: object) -> Guess:
         if value.get("type") == "structural_tag" or "structures" in value:
             return Guess("structural_tag", "it says so" if "structures" not in value else 'it has "structures"')
         config = value.get("toolConfig")  # Bedrock's
-        if isinstance(value.get("tools"), list | tuple) or (isinstance(config, Mapping) and "tools" in config):
+        tools = value.get("tools")
+        if (isinstance(tools, list | tuple) and (tools or "response_format" not in value)) or (
+            isinstance(config, Mapping) and "tools" in config
+        ):
             return Guess("tools", 'it has a list of "tools"')
         if isinstance(value.get("type"), str) and value["type"] in _FORMATS:
             return Guess("structural_tag", f"{value['type']!r} is a format of structural tags")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
@@ -24,6 +24,7 @@ from workbench.languages.layout import lay_out
 from workbench.languages.mistakes import Mistake, mistake_at
 from workbench.languages.positions import child
 from workbench.languages.source import Source
+from workbench.languages.tools import in_json_schema
 
 SHOWN = 3
 _CHATS: Final = ("messages", "contents", "prompt", "input", "inputs", "text")
@@ -37,6 +38,11 @@ _SCHEMAS: Final = ("schema", "json", "format")
 """How the names end under which requests have a schema."""
 _OF_SCHEMAS: Final = frozenset(("properties", "$ref", "anyOf", "oneOf", "allOf", "enum", "bsonType"))
 _TYPES: Final = frozenset(("object", "array", "string", "number", "integer", "boolean", "null"))
+_SHARED: Final[Mapping[str, Callable[[object], bool]]] = {
+    "type": lambda kind: isinstance(kind, list) or (isinstance(kind, str) and kind in _TYPES),
+    "format": lambda named: isinstance(named, str) and named != "json",  # as Ollama has it
+}
+"""Keywords that requests have too, and whether a value is a schema's."""
 
 
 class Held(NamedTuple):
@@ -80,7 +86,9 @@ def _no_schema(source: Source) -> dict[str, Any] | None:
         return None
     if not isinstance(value, dict):
         return None
-    words = KEYWORDS.keys() - {"format", "type"} if _is_request(value) else KEYWORDS  # these are requests', too
+    words = set(KEYWORDS)
+    if _is_request(value):  # which have these as well
+        words -= {name for name, of_schemas in _SHARED.items() if not of_schemas(value.get(name))}
     if any(name in words and name not in (*NOTES, "id") for name in value):
         return None
     own = {name: one for name, one in value.items() if name not in words and not name.startswith("x-")}
@@ -115,7 +123,9 @@ def held_in(value: Mapping[str, Any]) -> Held | None:
                 if inner.get("type") == "structural_tag":
                     return Held(at, "a structural tag", "structural_tag", inner)
                 if holds and _looks_like_a_schema(inner):
-                    return Held(at, "a schema", "json_schema", inner)
+                    kind = inner.get("type")
+                    geminis = isinstance(kind, str) and kind.isupper()
+                    return Held(at, "a schema", "json_schema", in_json_schema(inner) if geminis else inner)
                 waiting.append((at, inner))
             elif lower == "value" and around.get("type") == "regex" and isinstance(inner, str):
                 return Held(at, "a regular expression", "regex", inner)

@@ -244,22 +244,22 @@ def _of_gemini(declaration: Json) -> Json:
     """A declaration with JSON Schema in place of what Gemini's `parameters` have."""
     if not isinstance(declaration, Mapping) or not isinstance(declaration.get("parameters"), Mapping):
         return declaration
-    return {**declaration, "parameters": _in_json_schema(declaration["parameters"])}
+    return {**declaration, "parameters": in_json_schema(declaration["parameters"])}
 
 
-def _in_json_schema(schema: Json) -> Json:
+def in_json_schema(schema: Json) -> Json:
     """A schema of Gemini's: types in upper case, counts as texts, `nullable`, and Python's names of keywords."""
     if isinstance(schema, list):
-        return [_in_json_schema(one) for one in schema]
+        return [in_json_schema(one) for one in schema]
     if not isinstance(schema, Mapping):
         return schema
     made: dict[str, Json] = {}
     for name, value in schema.items():
         key = _IN_PYTHON.get(name, name)
         if key in _OF_SCHEMAS:
-            made[key] = _in_json_schema(value)
+            made[key] = in_json_schema(value)
         elif key in ("properties", "$defs", "defs") and isinstance(value, Mapping):
-            made[key] = {inner: _in_json_schema(one) for inner, one in value.items()}
+            made[key] = {inner: in_json_schema(one) for inner, one in value.items()}
         elif key in _COUNTS and isinstance(value, str) and value.isdecimal():
             made[key] = int(value)
         else:

@@ -12,14 +12,14 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
 from kernels_core import Grammar, GrammarNote, GrammarWarning, SchemaProblem
 from kernels_core.compiler import TOLD, outside
 from kernels_core.errors import MaskscopeError
-from kernels_core.grammar.json_schema.misspelt import misspelt_in, schemas_inside, schemas_of
+from kernels_core.grammar.json_schema.misspelt import Doubt, misspelt_in, schemas_inside, schemas_of
 from workbench.languages.mistakes import MAX_MISTAKES, Mistake, mistake_at, mistake_in
 from workbench.languages.positions import JsonSyntaxError, child
 from workbench.languages.sample import example_given
@@ -31,6 +31,10 @@ _INITIAL: Final = re.compile(
     r'^\s*%(?:llguidance|grammar_options)\s*\{[^}]*"allow_initial_skip"\s*:\s*true', re.MULTILINE
 )
 _ALLOW: Final = ("", "allows it", "allow it")
+_BESIDE_TOOLS: Final = Doubt(
+    "#", "response_format", "the tools are read here: an answer that calls none is free text",
+    "open the request without its tools for this schema",
+)  # fmt: skip
 CLOSING: Final = frozenset(
     ("additionalProperties", "unevaluatedProperties", "patternProperties", "allOf", "anyOf", "oneOf", "$ref")
 )
@@ -97,17 +101,20 @@ def misspelt(source: Source, *, sure: bool = False) -> tuple[Mistake, ...]:
     """
     if not source.is_json:
         return ()
+    beside: list[Doubt] = []
     try:
         match source.language:
             case "tools":
                 schemas = list(schemas_in_tools(source.value))
+                if isinstance(source.value, Mapping) and isinstance(source.value.get("response_format"), Mapping):
+                    beside.append(_BESIDE_TOOLS)
             case "structural_tag":
                 schemas = list(schemas_inside(source.value))
             case _:
                 schemas = [("#", source.value)]
     except (MaskscopeError, ValueError, RecursionError):
         return ()
-    unknown = [one for one in misspelt_in(schemas) if one.sure or not sure]
+    unknown = [one for one in (*misspelt_in(schemas), *beside) if one.sure or not sure]
     if not unknown:
         return ()  # most sources: nobody needs the locations
     try:

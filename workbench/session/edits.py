@@ -156,14 +156,14 @@ class Edits:
             self._core.replace(Tape())
         self._core.tell("place")
 
-    def keep(self, tokens: Sequence[int]) -> list[Frontier]:
-        """Forget all of the text but what it shares with these tokens, which it is cut into, and stand behind that.
+    def keep(self, tokens: Sequence[int], data: bytes) -> list[Frontier]:
+        """Read what `data`, the text so far, shares with these tokens, cut into them, and stand behind that.
 
         The frontiers before each token that stays, and behind the last one.
         """
         core = self._core
         with core.lock:
-            data, pieces, past = core.tape.data, list[Piece](), 0
+            pieces, past = list[Piece](), 0
             vocabulary = core.tokenizer.info.decoded_vocab
             for token in tokens:
                 piece = bytes(vocabulary[token]) if 0 <= token < len(vocabulary) else b""

@@ -129,7 +129,7 @@ def kept_in(notebook: Any) -> list[Any]:
     """What explorers have left in the outputs of a notebook, in its order; nothing of what is no notebook."""
     cells = notebook.get("cells") if isinstance(notebook, Mapping) else None
     outputs = [cell.get("outputs") for cell in cells if isinstance(cell, dict)] if isinstance(cells, list) else []
-    told = [one.get("metadata") for some in outputs for one in some or () if isinstance(one, dict)]
+    told = [one.get("metadata") for some in outputs if isinstance(some, list) for one in some if isinstance(one, dict)]
     return [one[METADATA] for one in told if isinstance(one, dict) and METADATA in one]
 
 

@@ -21,6 +21,7 @@ from kernels_core.errors import MaskscopeError
 from workbench.generation.step import Step
 from workbench.session.core import Core
 from workbench.session.edits import Edits
+from workbench.session.history import Place
 from workbench.session.inspector import Inspector
 from workbench.session.result import Reading, StepError
 from workbench.session.trace import RunningSession, Trace
@@ -128,15 +129,19 @@ class ModelLoop:
                 "a session follows whole tokens, and the first ones of a healed text are partly the prompt's: use "
                 "`wb.generate(..., healing=True)`"
             )
+        begin = tuple(options.get("begin", ()))
+        options = {**options, "begin": begin} if begin else options
         with edits.as_one():
             if core.tokenizer.info.fingerprint != model.tokenizer.info.fingerprint:
                 before = core.model_replaced or core.tokenizer.name
                 edits.set_tokenizer(model.tokenizer)
                 core.model_replaced = "" if before == model.tokenizer.name else before
             written = core.document.for_a_model()
+            data, ids = core.tape.data, [getattr(one, "token_id", one) for one in begin]
             if constrained and written is not core.document:
+                edits.keep(ids, data)  # else the rest asks for masks there, which are the generation's to ask for
                 edits.set_grammar(written)
-            read = edits.keep([getattr(one, "token_id", one) for one in options.get("begin", ())])
+            read = edits.keep(ids, data)
         from workbench.generation import stream
 
         grammar = GrammarMatcher(core.compiled) if constrained else None
@@ -187,7 +192,7 @@ class Run:
         self._source = core.document.text
         self._read = read
         self._frontiers: list[Frontier] = [read[0]]
-        self._place = core.place
+        self._place = Place(len(read) - 1)  # where `keep` left the session
         self._died: Reading | None = None
         self._reason = ""
 

@@ -31,10 +31,11 @@ class Signature:
 def signature(schema: Any, through: Callable[[Any], Any], keywords: Collection[str]) -> Signature | None:
     """What is written in a schema; None if that says nothing about types.
 
-    `through` follows references; only `keywords` say something.
+    `through` follows references; only `keywords` say something.  What is not looked at may narrow a schema; `nullable`
+    alone widens it.
     """
     schema = through(schema)
-    if not isinstance(schema, dict):
+    if not isinstance(schema, dict) or ("nullable" in keywords and schema.get("nullable")):
         return None
     constants = _constants(schema, keywords)
     types = schema.get("type") if "type" in keywords else None

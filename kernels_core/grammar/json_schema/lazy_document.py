@@ -55,6 +55,7 @@ class LazyDocument:
         self._quick = writer.waits and has_mechanism("quick reader")
         self._waits: dict[Term, bool] = {TRUE: writer.waits}
         self._parted: dict[Term, tuple[dict[str, Any], Term] | None] = {}
+        self._open: set[Term] = set()
         self._dialect = dialect = self._declared()
         self._judge = DeferrableSchemas(
             document,
@@ -161,15 +162,19 @@ class LazyDocument:
         if self.is_deferrable(term):
             schema, name = (term.schema, term.name) if isinstance(term, Place) else (True, "any")
             return self._reader.value(schema, level, name)
-        if not isinstance(term, Place) or not self._quick:
-            return None
+        if not isinstance(term, Place) or not self._quick or term in self._open:
+            return None  # one that leads back to itself is a circle, which the algebra tells
         if term not in self._parted:
             self._parted[term] = self._in_two(term)
         parts = self._parted[term]
         if parts is None:
             return None
         waiting, others = parts
-        return choice((self._reader.value(waiting, level, term.name), self.emitter.value(others, level)))
+        self._open.add(term)
+        try:
+            return choice((self._reader.value(waiting, level, term.name), self.emitter.value(others, level)))
+        finally:
+            self._open.discard(term)
 
     def _in_two(self, place: Place) -> tuple[dict[str, Any], Term] | None:
         """Alternatives in two parts: the objects among them that may wait, as a schema, and all others.
@@ -183,6 +188,8 @@ class LazyDocument:
         if words not in (["anyOf"], ["oneOf"]) or place.context != self.documents.root_context:
             return None
         word, options = words[0], place.schema[words[0]]
+        if word == "oneOf" and not self.documents.has_local_references:
+            return None  # whether two exclude each other is read by the keywords of this document
         if not isinstance(options, list) or not all(isinstance(one, dict | bool) for one in options):
             return None
         found = self._judge.waiting(word, options)

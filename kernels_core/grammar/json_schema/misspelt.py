@@ -23,6 +23,7 @@ from .keywords.entry import ARRAY, BOOLEAN, EVERY_TYPE, INTEGER, NULL, NUMBER, O
 from .problems import child
 
 MAX_SCHEMAS: Final = 20_000
+MOST_COMPARED: Final = 500  # members that a misspelt name is compared with
 _HOLDS_SCHEMA: Final = frozenset(("json_schema", "schema"))
 
 CLOSE: Final = 0.8
@@ -118,7 +119,8 @@ def _doubts_in(base: str, document: Any) -> Iterator[Doubt]:
         if isinstance(inside, Mapping) and inside.get("additionalProperties") is False:
             reason = "here this is the name of a member, which is forbidden"
             yield Doubt(child(pointer, "properties"), "additionalProperties", reason, "write it beside `properties`")
-        if schema.get("additionalProperties") is False and not schema.get("patternProperties"):
+        # Beside a reference older drafts read nothing.
+        if schema.get("additionalProperties") is False and not schema.keys() & {"$ref", "patternProperties"}:
             yield from _forbidden(pointer, schema.get("required"), inside)
         useless = _useless_at(tuple(kind for kind in _types(schema) if isinstance(kind, str)))
         for name in schema if useless else ():
@@ -132,14 +134,15 @@ def _doubts_in(base: str, document: Any) -> Iterator[Doubt]:
 
 def _forbidden(pointer: str, required: Any, members: Any) -> Iterator[Doubt]:
     """What is required, and is no member of a schema that takes no others."""
-    members = members if isinstance(members, Mapping) else {}
+    members = [name for name in members if isinstance(name, str)] if isinstance(members, Mapping) else []
     names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
-    gone = [name for name in names if name not in members]
+    known = frozenset(members)
+    gone = [name for name in names if name not in known]
     if gone:
-        close = get_close_matches(gone[0], members, 1)
+        close = get_close_matches(gone[0], members[:MOST_COMPARED], 1)
         cure = f"did you mean {shown(close[0])}?" if close else "declare it in `properties`, or do not require it"
         reason = f"{shown(gone[0])} is required, and `additionalProperties` forbids it: no object is left"
-        yield Doubt(pointer, "required", reason, cure, True)
+        yield Doubt(pointer, "required", reason, cure)
 
 
 @lru_cache(maxsize=256)
@@ -180,7 +183,7 @@ def _said(name: str, inner: Any, schema: Mapping[str, Any]) -> tuple[str, str, b
     if name in KEYWORDS:
         reason = f"the draft of this schema does not know `{name}`: it forbids nothing"
         return reason, "name another one in `$schema`", False
-    sizes = [_SIZES[kind] for kind in _types(schema) if kind in _SIZES]
+    sizes = [_SIZES[kind] for kind in _types(schema) if isinstance(kind, str) and kind in _SIZES]
     meant = name + "".join(sizes[:1] or ["imum"]) if name in ("min", "max") else meant_by(name)
     if not meant or meant in schema:
         return None
