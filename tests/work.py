@@ -17,13 +17,18 @@ ROOMS: Final = ("kernels_core", "visualizers", "workbench")
 def calls(do: Callable[[], object], *refusals: type[Exception]) -> int:
     """How many functions, of Python or of C, `do` calls in this thread; it may end in one of `refusals`.
 
-    What counts the lines that run calls a function of its own at some lines: that is no work of theirs.
+    What counts the lines that run calls functions of its own at some lines: these are no work of theirs.
     """
     count = 0
+    counting: Any = None  # the frame of its function, while that runs
 
     def see(frame: Any, event: str, argument: Any) -> None:
-        nonlocal count
-        if event == "call" or (event == "c_call" and "slipcover" not in str(getattr(argument, "__module__", ""))):
+        nonlocal count, counting
+        if counting is not None:
+            counting = None if frame is counting and event == "return" else counting
+        elif event == "call" and "slipcover" in frame.f_code.co_filename:
+            counting = frame
+        elif event == "call" or (event == "c_call" and "slipcover" not in str(getattr(argument, "__module__", ""))):
             count += 1
 
     _profiled(do, see, *refusals)

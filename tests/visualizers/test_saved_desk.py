@@ -104,7 +104,7 @@ def test_a_page_opens_on_the_screen_and_steps_through_its_run(page: Page, tmp_pa
     page.get_by_test_id("screen").focus()
     page.keyboard.press("ArrowLeft")
     expect(modes).to_have_attribute("aria-valuenow", "30")
-    expect(page.get_by_test_id("wanted-rows")).to_contain_text("nothing that was refused")
+    expect(page.get_by_test_id("wanted-rows")).to_contain_text("nothing that the grammar refuses")
     page.locator(".ms-copy .ms-tok").nth(3).click(force=True)
     expect(modes).to_have_attribute("aria-valuenow", "3")
     page.get_by_test_id("screen").focus()

@@ -51,7 +51,7 @@ ALONE: dict[type[LiveView[Any]], Callable[[], LiveView[Any]]] = {
 }
 # Panels that have nothing of these texts to show at the place where a case stands; no model has written one yet.
 QUIET = {
-    "rules": {"ablate", "examples", "mask", "model", "next"},
+    "rules": {"ablate", "examples", "model", "next"},
     "a schema": {"ablate", "examples", "caches", "mask", "model", "tokens", "triggers"},
     "a tag": {"ablate", "examples", "mask", "model", "tokens"},
 }
