@@ -40,8 +40,7 @@ Made by `python -m workbench experiment pages` of what is recorded in `experimen
   interval, at the level that Holm's correction asks over the claims of a section, on {FEWEST} units or more. A missed
   bound does not mean that a peer takes less.
 - **Peers**: llguidance 1.9.1 by its defaults; XGrammar 0.2.8 with strict_mode=False (not its default), any white space,
-  one thread and its cache, so that both peers take the texts that we take. The rows marked *headline* that stand over
-  the whole folder ask llguidance alone. What other engines did is in [masks](results/masks.md).
+  one thread and its cache, so that both take the texts that we take. Others are in [masks](results/masks.md).
 - **Cold**: the grammar is new to the engine, whose cross-grammar cache is warm from the grammars before it, as in a
   server; one row asks a new compiler each time. **Known** masks were made before; a **free** token has no grammar.
 """
