@@ -121,6 +121,16 @@ def masks_frame(ledger: Ledger) -> pd.DataFrame:
     return run_sweep(masks.trial, grid, ledger=ledger, sweep="masks")
 
 
+@pytest.mark.parametrize("forget", [False, True])
+def test_an_engine_forgets_before_each_schema_where_it_is_asked_to(forget: bool) -> None:
+    engine, met = open_engine("ours", SMALL), []
+    for params in masks.grid("smoke", 2, engines=["ours"], vocabulary=SMALL, forget=forget):
+        before = engine.compiler
+        masks.trial(params)
+        met.append(engine.compiler is before)
+    assert met == [not forget] * 2
+
+
 def test_masks_experiment(masks_frame: pd.DataFrame) -> None:
     assert set(masks_frame["status"]) == {"ok"}, masks_frame["error"].dropna().tolist()
     tables = find_experiment("masks").tables(masks_frame)

@@ -403,8 +403,9 @@ def test_a_run_asks_for_its_masks_itself_whatever_stood_there_before() -> None:
 
 def test_given_tokens_may_come_from_an_iterator() -> None:
     model = wb.load_model("demo")
-    begin = wb.generate(model, "hi", {"type": "string"}, max_tokens=30, complete=True, seed=2).steps[:3]
+    begin = [model.tokenizer.encode(text)[0] for text in ('"', "z", "q", "z", "q")]
     session = wb.Session({"type": "string"}, model.tokenizer)
-    trace = session.run(model, "hi", seed=2, max_tokens=30, begin=iter([step.token_id for step in begin]))
-    assert [step.token_id for step in trace.generation.steps[:3]] == [step.token_id for step in begin]
+    trace = session.run(model, "hi", seed=2, max_tokens=30, begin=iter(begin))
+    assert [step.token_id for step in trace.generation.steps[:5]] == begin
+    assert session.text.startswith(b'"zqzq')
     assert trace.died is None

@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES
-from kernels_core.grammar.json_schema.misspelt import is_stray, meant_by
+from kernels_core.grammar.json_schema.misspelt import TYPES, is_stray, meant_by
 from workbench.languages.draft import Draft, DraftError
 from workbench.languages.guess import Language, guess_text
 from workbench.languages.layout import lay_out
@@ -37,9 +37,8 @@ _ASKING: Final = frozenset(
 _SCHEMAS: Final = ("schema", "json", "format")
 """How the names end under which requests have a schema."""
 _OF_SCHEMAS: Final = frozenset(("properties", "$ref", "anyOf", "oneOf", "allOf", "enum", "bsonType"))
-_TYPES: Final = frozenset(("object", "array", "string", "number", "integer", "boolean", "null"))
 _SHARED: Final[Mapping[str, Callable[[object], bool]]] = {
-    "type": lambda kind: isinstance(kind, list) or (isinstance(kind, str) and kind in _TYPES),
+    "type": lambda kind: isinstance(kind, list) or (isinstance(kind, str) and kind in TYPES),
     "format": lambda named: isinstance(named, str) and named != "json",  # as Ollama has it
 }
 """Keywords that requests have too, and whether a value is a schema's."""
@@ -58,22 +57,25 @@ def example_given(source: Source) -> Mistake | None:
     """The mistake that `source` is an example, or a request, and no schema; None where it is a schema, or something
     else."""
     value = _no_schema(source)
-    if value is None:
-        return None
+    return None if value is None else _mistake(source.text, value, held_in(value))
+
+
+def _mistake(text: str, value: Mapping[str, Any], held: Held | None) -> Mistake | None:
+    """What is told of an object that is no schema; None where that is told of schemas everywhere."""
     names = ", ".join(f"`{name}`" for name in list(value)[:SHOWN]) + (" ..." if len(value) > SHOWN else "")
     cure, asked = "if it is an example, take the schema of its shape", _is_request(value)
     if _is_openapi(value):
         cure = "take one of the schemas of this OpenAPI document, in components.schemas"
-    elif (held := held_in(value)) is not None:
+    elif held is not None:
         cure = f"{held.what} stands at {held.pointer}: take that one"
     elif asked:
         cure = "take in its place what the answer is to be: a schema, tools or a grammar"
     elif any(is_stray(name, value[name]) for name in value):
-        return None  # members without `properties`, which is told of schemas everywhere
+        return None  # members without `properties`
     said = f"this object is no schema: none of its keys ({names}) is a keyword, so it allows every JSON value"
     if asked:
         said = "this object is a request to a model, or what one says of its answer, and no schema"
-    return mistake_at(source.text, source.text.index("{"), 0, said, cure, "#")
+    return mistake_at(text, text.index("{"), 0, said, cure, "#")
 
 
 def _no_schema(source: Source) -> dict[str, Any] | None:
@@ -150,17 +152,20 @@ def _held_as_text(at: str, name: str, given: Any) -> Held | None:
 
 def _looks_like_a_schema(value: Mapping[str, Any]) -> bool:
     kinds = value.get("type")
-    named = isinstance(kinds, str) and kinds.lower() in _TYPES
+    named = isinstance(kinds, str) and kinds.lower() in TYPES
     return named or isinstance(kinds, list) or not _OF_SCHEMAS.isdisjoint(value)
 
 
 def draft_of_example(source: Source, in_use: Source) -> Draft | None:
     """An example as a draft that offers the schema of its shape, a request as one that offers what its answer is to be;
     None where `source` is neither."""
-    found, value = example_given(source), _no_schema(source)
-    if found is None or value is None:
+    value = _no_schema(source)
+    if value is None:
         return None
     held = held_in(value)
+    found = _mistake(source.text, value, held)
+    if found is None:
+        return None
     if held is not None:
         given = held.given if isinstance(held.given, str) else lay_out(held.given)
         offer, taking = Source(held.language, given), f"use what stands at {held.pointer}"

@@ -34,10 +34,11 @@ _TOLD: Final = tuple(name for name in KEYWORDS if name not in NOTES)
 _FOREIGN: Final = {"min": "minimum", "max": "maximum", "bsonType": "type", "optionalProperties": "properties"}
 _SIZES: Final = {"string": "Length", "array": "Items", "object": "Properties"}
 _SIZED: Final = (*_SIZES, "integer", "number")
-_BITS: Final = {
+TYPES: Final = {
     "null": NULL, "boolean": BOOLEAN, "integer": INTEGER, "number": NUMBER, "string": STRING, "array": ARRAY,
     "object": OBJECT,
 }  # fmt: skip
+"""The types of values, with the bits of their keywords."""
 _OF_ONE_TYPE: Final = {name: entry.types for name, entry in KEYWORDS.items() if entry.types != EVERY_TYPE}
 _SPOKEN_OF: Final = ((STRING, "strings"), (ARRAY, "arrays"), (OBJECT, "objects"), (INTEGER | NUMBER, "numbers"))
 # Written at every schema by programs that close objects, and `format` also by those that mean integers.
@@ -150,7 +151,7 @@ def _useless_at(kinds: tuple[str, ...]) -> frozenset[str]:
     """The keywords that say nothing of values of these types."""
     bits = 0
     for kind in kinds:
-        bits |= _BITS.get(kind, EVERY_TYPE)
+        bits |= TYPES.get(kind, EVERY_TYPE)
     found = (name for name, types in _OF_ONE_TYPE.items() if bits and not types & bits)
     return frozenset(found) - _EVERYWHERE
 
@@ -201,7 +202,7 @@ def is_stray(name: str, inner: Any) -> bool:
         return False
     kinds = inner.get("type")
     is_schema = (
-        (kinds in _BITS if isinstance(kinds, str) else isinstance(kinds, list))
+        (kinds in TYPES if isinstance(kinds, str) else isinstance(kinds, list))
         or isinstance(inner.get("$ref"), str)
         or isinstance(inner.get("properties"), Mapping)
         or any(isinstance(inner.get(word), list) for word in ("enum", "anyOf", "oneOf", "allOf"))

@@ -65,8 +65,8 @@ cdef class Words:
 cdef class QuickReader:
     """Rules for the deferrable schemas of one document.
 
-    `judge` says which these are, and is asked first.  `document` (`document.LazyDocument`) writes what goes through the algebra and knows
-    what rules depend on besides their schemas.
+    `judge` says which these are, and is asked first.  `document` (`document.LazyDocument`) writes what goes through the
+    algebra and knows what rules depend on besides their schemas.
     """
 
     def __init__(self, DeferrableSchemas judge not None, QuickWriter writer not None, document):
