@@ -48,8 +48,8 @@ class Ours(Engine):
     refusals = (GrammarError, UnsupportedSchemaError, BudgetExceededError)
     settings = (
         "one compiler for all inputs, so that its cross-grammar cache knows what earlier ones had in common with later "
-        "ones; a new one where nothing is to be known (each set of tools; each schema with forget=true); whole grammars "
-        "not remembered unless a name says so; members of objects in the schema's order"
+        "ones; a new one where nothing is to be known (each set of tools; each schema with forget=true); whole "
+        "grammars not remembered unless a name says so; members of objects in the schema's order"
     )
 
     def __init__(self, tokenizer: Tokenizer, options: Options | None = None, *, remember: bool = False) -> None:
