@@ -121,6 +121,8 @@ def test_it_is_one_screen_with_few_controls(page: Page) -> None:
     assert box["height"] <= 720
     assert page.evaluate(CONTROLS) <= 40
     assert page.locator(".ms-copy").evaluate("node => getComputedStyle(node).fontSize") == "18px"
+    page.locator('.ms-copy [data-at="31"]').click(force=True)
+    expect(page.get_by_test_id("wanted-rows")).to_contain_text("kel")
     SHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SHOTS / "screen.png")
 
