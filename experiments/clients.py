@@ -110,13 +110,13 @@ def serving(*options: str) -> Iterator[Server]:
 
 
 def make_requests(count: int, distinct: int, seed: int) -> list[Asked]:
-    """`count` requests of mixed kinds, of which `distinct` differ, in random order; the same for the same numbers."""
+    """`count` requests of mixed kinds, of which `distinct` differ: each once, and then again, both in random order; the
+    same for the same numbers."""
     random = Random(f"service {seed}")
     kinds = random.choices(list(KINDS), list(KINDS.values()), k=max(0, distinct - len(KINDS))) + list(KINDS)
     pool = [_make(kind, number, seed, random) for number, kind in enumerate(kinds)]
-    chosen = [pool[number % len(pool)] for number in range(count)]
-    random.shuffle(chosen)
-    return chosen
+    again = [pool[number % len(pool)] for number in range(count - len(pool))]
+    return random.sample(pool, len(pool)) + random.sample(again, len(again))
 
 
 def _make(kind: str, number: int, seed: int, random: Random) -> Asked:

@@ -30,7 +30,7 @@ export default defineView("next", "next-view", ({ view, model }) => {
   const about = h("span", { class: "ms-muted", "data-testid": "next-about" });
   const body = h("div", { class: "ms-scroll", "data-testid": "next-body" });
   view.root.append(h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "What next"), tabs, h("span", { class: "ms-grow" }), about), body);
-  let open = null;  // the chip or row whose tokens are shown: "group/number"
+  let open = null;  // the chip or row whose tokens are shown: "group/name"
   let found = null; // those tokens, once Python has told them
   let at = "";      // the chip that has the keyboard
   let drawn = "";
@@ -70,7 +70,7 @@ export default defineView("next", "next-view", ({ view, model }) => {
     const { end, bytes, note } = endFound;
     if (end == null) return said(h("span", { class: "ms-muted", "data-testid": "next-end-note" }, note || "none was found"));
     if (bytes === 0) return said(muted("the text may end here"));
-    return said(h("button", { type: "button", class: "chip whole", "data-at": "shortest/0", "data-testid": "next-end-chip", title: "type it", onclick: () => take("shortest", 0) }, end), muted(many(bytes, "byte")));
+    return said(h("button", { type: "button", class: "chip whole", "data-at": "shortest/0", "data-testid": "next-end-chip", title: "type it", onclick: () => take("shortest", "") }, end), muted(many(bytes, "byte")));
   }
 
   function groups(state) {
@@ -82,14 +82,14 @@ export default defineView("next", "next-view", ({ view, model }) => {
     return [
       state.note && h("div", { class: "ms-empty" }, state.note),
       (model.get("objects") || []).slice(0, 1).map(headOf),
-      state.forced && line("forced", [typed({ label: state.forced, lead: "", then: "", types: true, tokens: 0, kind: "forced" }, "forced", 0)], { class: "line forced", "data-testid": "next-forced", title: FORCED }),
+      state.forced && line("forced", [typed({ name: "", label: state.forced, lead: "", then: "", types: true, tokens: 0, kind: "forced" }, "forced")], { class: "line forced", "data-testid": "next-forced", title: FORCED }),
       state.unforced && line("forced", [h("span", { class: "ms-muted", "data-testid": "next-unforced" }, state.unforced)]),
       listed.length > 0 && line("meaning", [], { class: "line head ms-muted" }, h("span", { class: "ms-num", title: "allowed tokens of each meaning; each token is counted once" }, "tokens")),
       listed.flatMap(({ name, chips, more, tokens: count }) => {
-        const shown = chips.findIndex((_, k) => open === `${name}/${k}`);
-        return [line(CALLED[name] || name, [...chips.map((one, k) => typed(one, name, k)), more ? muted(`and ${number(more)} more`) : null],
+        const shown = chips.find((one) => open === `${name}/${one.name}`);
+        return [line(CALLED[name] || name, [...chips.map((one) => typed(one, name)), more ? muted(`and ${number(more)} more`) : null],
           { "data-testid": "next-group", "data-group": name, title: HINTS[name] || "" }, h("span", { class: "ms-num", title: count ? COUNTED : NONE_OF_ITS_OWN }, count ? number(count) : "–")),
-          shown >= 0 && tokens({ type: "tokens", group: name, chip: shown }, `tokens that may begin ${chips[shown].label}`)];
+          shown && tokens({ type: "tokens", group: name, chip: shown.name }, `tokens that may begin ${shown.label}`)];
       }),
       searching ? note("still searching …", { role: "status" })
         : !state.complete && state.groups && note("the search ran out of time: there may be more than is listed", { class: "ms-note warn" }),
@@ -97,12 +97,12 @@ export default defineView("next", "next-view", ({ view, model }) => {
       toTheEnd(state)].flat();
   }
 
-  function typed(one, group, k) {
-    const place = `${group}/${k}`;
+  function typed(one, group) {
+    const place = `${group}/${one.name}`;
     return h("button", { type: "button", class: `chip ${one.kind}${one.types ? "" : " content"}`, tabindex: "-1", "data-at": place, "data-testid": "next-chip", "aria-expanded": String(open === place),
       disabled: view.offline(), // nobody types it, and nobody lists its tokens
       title: one.kind === "forced" ? "" : `${one.types ? "type it" : "show its tokens"} · ${many(one.tokens, "token")} may begin it · shift+Enter lists them`,
-      onclick: (event) => (event.shiftKey || !one.types ? expand(place) : take(group, k)) },
+      onclick: (event) => (event.shiftKey || !one.types ? expand(place) : take(group, one.name)) },
     h("span", { class: "lead" }, one.lead), h("span", { class: "what" }, one.label), h("span", { class: "then" }, one.then));
   }
 
@@ -124,8 +124,8 @@ export default defineView("next", "next-view", ({ view, model }) => {
   const objects = (state) => (state.objects || []).length ? state.objects.map(membersOf)
     : h("div", { class: "ms-empty" }, (model.get("objects") || []).length ? "looking …" : "No object of a schema is being written here.");
 
-  function take(group, k) {
-    if (!view.offline()) model.send({ kind: "take", group, chip: k, position: (model.get("outlook") || {}).position });
+  function take(group, chip) {
+    if (!view.offline()) model.send({ kind: "take", group, chip, position: (model.get("outlook") || {}).position });
   }
 
   function expand(place) {

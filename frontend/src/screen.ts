@@ -16,9 +16,9 @@
 import { FIELD, button, clip, code, h, keep, key, measured, morph, defineView, number, offer, put, reveal, soon } from "./common.js";
 import { HOWS, MASKS, TOLD, costs, counted, figure, height, micros, pause, percent, placeAt, tokenAt, type Text, type Token } from "./run";
 
-interface Row { shown: string; text: string; before: number | null; after: number | null; taken: boolean; why: string; keyword: string; group?: string; chip?: number; token?: number | null }
+interface Row { shown: string; text: string; before: number | null; after: number | null; taken: boolean; why: string; keyword: string; group?: string; chip?: string; token?: number | null }
 interface Here { place: number; where: string; next: Row[]; wanted: Row[]; end: string; more: string; died: string; note?: string; whole?: boolean; parses?: string | null }
-interface Listed { where: string; group: string; chip: number; tokens?: { id: number; glyph: string }[]; more?: number; error?: string }
+interface Listed { where: string; group: string; chip: string; tokens?: { id: number; glyph: string }[]; more?: number; error?: string }
 
 const LINE = 29; // pixels: screen.css
 
@@ -123,13 +123,13 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const why = button("why", "what the grammar says of it", "why", () => { reason.hidden = !reason.hidden; reason.scrollIntoView({ block: "nearest" }); });
   const branch = button("branch", "let the model go on with what it wanted, free of the grammar; Ctrl+Z brings this text back", "branch-here", () => ask("branch"));
   const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next", end, parses), next, h("div", { class: "ms-cap" }, "Wanted"), wanted, reason);
-  // What was done here, until something else is; what Python has to say comes first.
+  // What was done here stands beside what is shown, until something else is done; what Python objects to has its own line.
   let shown: Node | string = "";
   const show = (node: Node | string) => { shown = node; tell(); };
   const tell = () => {
-    const { message: now, note, offer } = bar();
-    message.classList.toggle("ms-done", !now);
-    message.replaceChildren(now || shown || note || "", ...(now && offer ? [" ", button(offer, "open it so", "offer", () => send({ kind: "offer" }))] : []));
+    const { message: now, note, look: beside, offer } = bar();
+    look.replaceChildren(shown || note || beside || "");
+    message.replaceChildren(now || "", ...(now && offer ? [" ", button(offer, "open it so", "offer", () => send({ kind: "offer" }))] : []));
     message.title = message.textContent || "";
   };
   const message = h("div", { class: "ms-first-said", role: "status", "data-testid": "screen-message" });
@@ -291,7 +291,6 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     said.title = now.speaker || "";
     put(said, now.busy ? `${now.busy} …` : now.speaker || "");
     said.classList.toggle("ms-waits", Boolean(now.busy));
-    put(look, now.look || "");
     gallery.title = gallery.selectedOptions[0]?.textContent || "";
     tell();
     const end = now.outcome;

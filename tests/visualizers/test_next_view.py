@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 VIEWPORT = {"width": 700, "height": 600}
 EVIL = "<img src=x onerror=alert(1)>"
-CHIP = {"label": '"unit"', "lead": ",", "then": ":", "kind": "key", "tokens": 2, "types": True}
+CHIP = {"name": ',"unit"', "label": '"unit"', "lead": ",", "then": ":", "kind": "key", "tokens": 2, "types": True}
 OUTLOOK: dict[str, Any] = {
     "position": 7,
     "allowed": 9,
@@ -32,12 +32,14 @@ OUTLOOK: dict[str, Any] = {
     "forced": "",
     "note": "",
     "groups": [
-        {"name": "keys", "tokens": 3, "more": 120, "chips": [CHIP, {**CHIP, "label": EVIL, "lead": ""}]},
+        {"name": "keys", "tokens": 3, "more": 120, "chips": [CHIP, {**CHIP, "name": EVIL, "label": EVIL, "lead": ""}]},
         {
             "name": "text",
             "tokens": 5,
             "more": 0,
-            "chips": [{**CHIP, "label": "[a-z]", "lead": "", "then": "", "kind": "character", "types": False}],
+            "chips": [
+                {**CHIP, "name": "[a-z]", "label": "[a-z]", "lead": "", "then": "", "kind": "character", "types": False}
+            ],
         },
     ],
 }
@@ -123,7 +125,7 @@ class TestBrowser:
         assert chips.all_inner_texts() == [',"unit":', f"{EVIL}:", "[a-z]"]
         chips.first.click()
         outlook.page.wait_for_function("window.sent === 1")
-        assert outlook.requests == [{"kind": "take", "group": "keys", "chip": 0, "position": 7}]
+        assert outlook.requests == [{"kind": "take", "group": "keys", "chip": ',"unit"', "position": 7}]
         assert "and 120 more" in outlook.page.get_by_test_id("next-body").inner_text()
         assert outlook.page.get_by_test_id("next-uncounted").inner_text() == "1 more allowed token of no group above"
 
@@ -133,7 +135,7 @@ class TestBrowser:
         page.keyboard.press("ArrowRight")
         page.keyboard.press("Enter")
         page.wait_for_function("window.sent === 1")
-        assert outlook.requests[-1]["chip"] == 1
+        assert outlook.requests[-1]["chip"] == EVIL
         page.keyboard.press("ArrowDown")
         expect(page.get_by_test_id("next-chip").last).to_be_focused()
         page.keyboard.press("Enter")  # content cannot be typed: its tokens are shown

@@ -137,7 +137,7 @@ def test_where_no_model_wrote_meanings_come_next() -> None:
     here, forbids = here_state(session, ())
     assert {row.shown for row in here.next} >= {'"celsius"', '"fahrenheit"'}
     count = session.inspect.allowed_array().size
-    assert here.end == f"may not end yet · {count} tokens allowed · listed: how the text may go on"
+    assert here.end == f"may not end yet · {count} tokens allowed · listed by meaning"
     session.goto(0)
     session.step("{")
     assert here_state(session, ())[0].end.startswith("may not end yet: unit is required · ")

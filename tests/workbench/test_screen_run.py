@@ -132,9 +132,8 @@ def test_what_goes_on_from_a_place_shows_no_beginning_again(explorer: Explorer, 
     assert session.trace.frontiers[: at + 1] == trace.frontiers[: at + 1]
     assert session.trace.followed == len(session.trace.frontiers) - 1
     assert shown
-    told = 1 if kind == "branch" else 2  # of a run that is free the colours are not those of the grammar
     for one in shown:  # neither text nor colours go and come again
-        assert [token[:told] for token in one[:at]] == [token[:told] for token in tokens[:at]]
+        assert [token[:2] for token in one[:at]] == [token[:2] for token in tokens[:at]]
 
 
 def test_a_text_that_was_cut_is_no_value(explorer: Explorer) -> None:

@@ -75,6 +75,11 @@ class Chip:
         return glyph(self.continuation.text[: self.continuation.lead])
 
     @property
+    def name(self) -> str:
+        """How it reads with what leads to it: its name in its group."""
+        return self.lead + self.label
+
+    @property
     def types(self) -> bool:
         """Whether it is one text to type, rather than content that is many."""
         return not self.continuation.members or bool(self.continuation.unit)
@@ -141,12 +146,12 @@ class NextTokens(Printed, Table):
     def __len__(self) -> int:
         return sum(len(group.chips) for group in self.groups)
 
-    def chip(self, group: str, number: int) -> Chip:
-        """One chip; KeyError or IndexError where there is none."""
-        for candidate in self.groups:
-            if candidate.name == group:
-                return candidate.chips[number]
-        raise KeyError(f"no group {group!r} here: {', '.join(group.name for group in self.groups) or 'nothing'}")
+    def chip(self, group: str, name: str) -> Chip:
+        """One chip; `ValueError` where there is none of that name in that group: a longer search lists others."""
+        found = [chip for one in self.groups if one.name == group for chip in one.chips if chip.name == name]
+        if not found:
+            raise ValueError(f"{group} {name!r} is no longer listed here")
+        return found[0]
 
     def tokens(self, chip: Chip, limit: int = 100) -> list[int]:
         """Ids of allowed tokens with which a writer of `chip` may begin, by their bytes, at most `limit`."""
@@ -204,6 +209,7 @@ class NextTokens(Printed, Table):
                     "more": group.more,
                     "chips": [
                         {
+                            "name": chip.name,
                             "label": clip(chip.label, LABEL),
                             "lead": chip.lead,
                             "then": chip.then,

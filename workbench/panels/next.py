@@ -141,7 +141,7 @@ class NextPanel(Panel, name="next", title="What next", rank=80):
             elif content.get("group") == "shortest":
                 text, token = self._shortest() or b"", None
             else:
-                chip = here.chip(str(content.get("group")), int(content.get("chip", 0)))
+                chip = here.chip(str(content.get("group")), str(content.get("chip")))
                 text, token = chip.text, chip.token
         if token is not None:
             self.desk.do("token", id=token)
@@ -196,7 +196,7 @@ def tokens_of_chip(session: Session, content: Traits) -> Traits:
     """The tokens with which a writer of a chip may begin: the answer to {group, chip}."""
     with session.inspect.held():
         here = session.inspect.next(seconds=QUICK)
-        chip = here.chip(str(content["group"]), int(content["chip"]))
+        chip = here.chip(str(content["group"]), str(content["chip"]))
         return _listed(session, here.tokens(chip, TOKENS), chip.tokens)
 
 

@@ -320,12 +320,12 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
 
     def _tokens(self) -> tuple[Sequence[Token], bool]:
         """The run that wrote the text: the live one, the last, or the recorded one, whichever says more of it; and
-        whether it was judged by the source in use, rather than by another or by none."""
+        whether the grammar in it, if any, is the source in use."""
         session = self.session
         run, trace, here = session.model.current, session.trace, session.document.text
         found: list[tuple[Sequence[Token], bool]] = []
         if run is not None:
-            found += [(self._convert(run.stream.steps), run.constrained), self._before]
+            found += [(self._convert(run.stream.steps), True), self._before]
         elif trace is not None:
             made, length, count = trace.generation, 0, 0
             while count < len(made.steps) and length <= len(made.text_bytes):  # up to a stop string
@@ -333,7 +333,10 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
                 count += length <= len(made.text_bytes)
             ran = self._ran_of(made)
             same = ran is None or ran.document is None or ran.document.key == session.document.key
-            found.append((self._convert(made.steps[:count]), made.constrained and trace.source == here and same))
+            judged = trace.source == here and same
+            found.append((self._convert(made.steps[:count]), judged))
+            if judged and ran is not None and self._before[1]:  # what the run went on with keeps its colours
+                found.append(self._before)
         if self._recording is not None and self._entry is not None:
             found.append((self._recording.tokens, self._entry.source.key == session.document.key))
         best, judged = max(found, key=lambda one: matched(session.steps, one[0]), default=((), True))

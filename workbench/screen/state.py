@@ -85,7 +85,7 @@ class Row:
     where a model was asked, `text` to type it, and why it was refused.
 
     A `token` of its own has no text to type.  What is open, such as a digit, is many texts: its tokens are those of the
-    `chip` of that number in `group` (`inspect.next()`)."""
+    `chip` of that name in `group` (`inspect.next()`)."""
 
     shown: str
     text: str
@@ -95,7 +95,7 @@ class Row:
     why: str = ""
     keyword: str = ""
     group: str = ""
-    chip: int = -1
+    chip: str = ""
     token: int | None = None
 
 
@@ -256,8 +256,9 @@ def here_state(
     ahead: bool = True,
 ) -> tuple[Here, tuple[SourcePlace, ...]]:
     """The session's place, with what the model wanted there if `tokens` tell of it; and the places in the source that
-    refuse the model's favourite.  `asked`: whether reasons are looked for, which takes time; `judged`: whether the
-    source in use judged the run, else it is asked here what it says of the tokens that were likely; `reading`: the fate
+    refuse the model's favourite.  `asked`: whether reasons are looked for, which takes time; `judged`: whether
+    the source in use judged the run, else it is asked here what it says of the tokens that were likely, as it is where
+    the model was free; `reading`: the fate
     of what was typed here; `ahead`: whether it is told what may come, which takes time too."""
     index = session.index
     token = tokens[index] if not session.place.offset and index < len(tokens) else None
@@ -267,6 +268,7 @@ def here_state(
     wanted: tuple[Row, ...] = ()
     rows: tuple[Row, ...] = ()
     more = ""
+    judged = judged and (token is None or token.given or how(token) != "free")
     if token is not None and not judged:
         token = _judged(session, token)
     if token is not None and not token.given:
@@ -349,7 +351,7 @@ def _outlook(session: Session) -> tuple[tuple[Row, ...], str]:
         found = session.inspect.next(seconds=QUICK)
     except BudgetExceededError:
         return (), "not listed: the search takes more than its budget"
-    chips = [(chip, group.name, number) for group in found for number, chip in enumerate(group.chips)]
+    chips = [(chip, group.name) for group in found for chip in group.chips]
     first = [one for one in chips if not one[0].lead]
     led = [one for one in chips if one[0].lead]
     rows = tuple(_chip(*one) for one in first[:CHIPS] + led[: max(0, FEW - len(first))])
@@ -357,9 +359,9 @@ def _outlook(session: Session) -> tuple[tuple[Row, ...], str]:
     return rows, (f"and {left:,} more" if left else "") or ("" if found.complete else "and perhaps more")
 
 
-def _chip(chip: Chip, group: str, number: int) -> Row:
+def _chip(chip: Chip, group: str) -> Row:
     row = Row(clip(_signed(chip.lead + chip.label), 28), box_text(chip.text), token=chip.token)
-    return row if chip.types else replace(row, group=group, chip=number)
+    return row if chip.types else replace(row, group=group, chip=chip.name)
 
 
 def _end(session: Session, *, by_meaning: bool) -> str:
@@ -379,5 +381,5 @@ def _end(session: Session, *, by_meaning: bool) -> str:
     if missing:
         names = f"{', '.join(missing[:3])}{', …' if len(missing) > 3 else ''}"
         end += f": {names} {'is' if len(missing) == 1 else 'are'} required"
-    listed = " · listed: how the text may go on" if by_meaning else ""
+    listed = " · listed by meaning" if by_meaning else ""
     return f"{end} · {many(allowed, 'token')} allowed{listed}"
