@@ -7,6 +7,7 @@ work the clocks of the thread are looked at, and the first that has run out rais
 has passed, `OperationCancelledError` when its `CancelToken` was used.  Limits nest, and each of them holds.
 
 Time is processor time of the thread: what a request costs, whatever else the machine does and whoever holds a lock.
+Collections of cyclic garbage do not count: they walk all that the process holds, in the thread that happens to begin one.
 A thread spends no more of it than passes, so a steady clock, which is cheaper to read, says when it has to be read.
 Reading it takes as long as many a mask, so the first tenth of a millisecond is not counted.
 
@@ -16,6 +17,7 @@ where a time limit would be, and everything is as it was.  Other handlers of sig
 Decision: ../docs/decisions/0012-one-clock-and-budgets.md.  Read on: `options.py` (`max_compile_ms`, `max_fill_ms`).
 """
 
+import gc
 import signal
 import threading
 
@@ -47,7 +49,7 @@ cdef extern from *:
     #define NOMINMAX
     #include <windows.h>
     static inline long long mc_steady() { return 1000000LL * (long long)GetTickCount64(); }
-    static inline long long mc_spent() {
+    static inline long long mc_processor() {
         FILETIME made, ended, kernel, user;
         GetThreadTimes(GetCurrentThread(), &made, &ended, &kernel, &user);
         const long long high = (long long)kernel.dwHighDateTime + user.dwHighDateTime;
@@ -60,8 +62,14 @@ cdef extern from *:
         return 1000000000LL * now.tv_sec + now.tv_nsec;
     }
     static inline long long mc_steady() { return mc_read(CLOCK_MONOTONIC); }
-    static inline long long mc_spent() { return mc_read(CLOCK_THREAD_CPUTIME_ID); }
+    static inline long long mc_processor() { return mc_read(CLOCK_THREAD_CPUTIME_ID); }
     #endif
+    // Of each thread: its processor time when a collection began, and that of all collections so far.
+    static thread_local long long mc_begun = 0;
+    static thread_local long long mc_collected = 0;
+    static inline void mc_begin() { mc_begun = mc_processor(); }
+    static inline void mc_end() { mc_collected += mc_processor() - mc_begun; }
+    static inline long long mc_spent() { return mc_processor() - mc_collected; }
     """
     void** mc_clock() noexcept nogil
     int* mc_work() noexcept nogil
@@ -69,6 +77,8 @@ cdef extern from *:
     long long* mc_listened() noexcept nogil
     int* mc_kind() noexcept nogil
     long long mc_steady() noexcept nogil
+    void mc_begin() noexcept nogil
+    void mc_end() noexcept nogil
     long long mc_spent() noexcept nogil
 
 cdef extern from "Python.h":
@@ -190,6 +200,17 @@ cdef int _call_off(Clock* clock) except -1 with gil:
 
 cdef object _purpose(Clock* clock):
     return "a request" if clock.where == NULL else <object>clock.where
+
+
+def _collects(phase, info):
+    if info["generation"]:                      # the youngest are collected often, and in microseconds
+        if phase == "start":
+            mc_begin()
+        else:
+            mc_end()
+
+
+gc.callbacks.append(_collects)
 
 
 def look(int work=1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from kernels_core import BudgetExceededError, Grammar, UnsupportedSchemaError
-from kernels_core.clock import TimeLimit
+from kernels_core.clock import TimeLimit, look
 from tests.work import calls
 
 
@@ -62,3 +63,20 @@ def test_what_was_worked_out_for_a_refused_schema_does_not_wait_for_the_collecto
         assert not any(found for one in left for found in vars(one).values() if isinstance(found, dict))
     finally:
         gc.enable()
+
+
+def test_a_request_does_not_pay_for_the_collector() -> None:
+    """A collection walks all objects of the process, in the thread that happens to begin it."""
+    heap = [[number] for number in range(300_000)]
+    limit_ms = 100
+    with TimeLimit(limit_ms):
+        look(10_000)
+        began = time.thread_time_ns()
+        while time.thread_time_ns() - began < 3e6 * limit_ms:
+            gc.collect()
+        look(10_000)
+    assert len(heap) == 300_000
+    with pytest.raises(BudgetExceededError), TimeLimit(limit_ms):
+        began = time.thread_time_ns()
+        while time.thread_time_ns() - began < 3e6 * limit_ms:
+            look(10_000)

@@ -5,6 +5,7 @@ Read on: `workbench/serving/__init__.py`, `docs/concepts/serving.md`.
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import Annotated, Any
 
@@ -85,6 +86,8 @@ def serve(
         except (ImportError, RuntimeError, ValueError) as error:
             fail(str(error))
         sys.setswitchinterval(SWITCH_SECONDS)
+        gc.collect()
+        gc.freeze()  # what is loaded stays: each walk of the collector over it would halt all answers for 0.3 s
         _serve(run, service, host=host, port=port, watch=page, hosts=allow_host or None)
 
 
