@@ -25,6 +25,7 @@ const LINE = 29; // pixels: screen.css
 const SIGNS: Record<string, string> = { " ": "␣", "\n": "↵", "\t": "→" };
 const COME_BY = ["this parser state was met before: its mask is looked up", "a new parser state: its mask is put together from token sets that are known", "a new parser state: the vocabulary, or part of it, is walked"];
 const ABOUT = [
+  ["what this is", "A language model writes a text, token by token, and a grammar (or a JSON schema, or tools) takes away the tokens that would break it. Here one sees what that did to the model, why, and what it cost; and can change everything: the source below, the text itself, the prompt."],
   ["paste / open", "A source of your own: a JSON schema, tools, a grammar, a regular expression. The `gallery` beside it has examples with recorded runs. `tokenizer`: into whose tokens the text is cut. `share` keeps a page that needs no Python, `figure` a picture of the text."],
   ["Run, Step, Stop", "A model answers the prompt. At each token the mask takes away what would leave the grammar. `Run` writes a text, `Step` one token, `Stop` ends a run, `continue` goes on from where it was cut. `copy text`, `copy code`: what was written, and the Python that writes it again."],
   ["grammar, model …", "Without `grammar` the model is free, and what the grammar refuses is marked. `seed`: the same one draws the same tokens. `temp`: the temperature. `at most`: the most tokens. `as chat`, `raw`: with the model's chat template, or without; `what it reads` shows the prompt with it. `tell it the schema`, or the tools, puts them into the prompt: a model sees nothing of a grammar. `calls`: which tools it may call."],
@@ -123,16 +124,17 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const why = button("why", "what the grammar says of it", "why", () => { reason.hidden = !reason.hidden; reason.scrollIntoView({ block: "nearest" }); });
   const branch = button("branch", "let the model go on with what it wanted, free of the grammar; Ctrl+Z brings this text back", "branch-here", () => ask("branch"));
   const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next", end, parses), next, h("div", { class: "ms-cap" }, "Wanted"), wanted, reason);
-  // What was done here stands beside what is shown, until something else is done; what Python objects to has its own line.
+  // What Python objects to stands beside what is shown; else what was done here, until something else is.
   let shown: Node | string = "";
   const show = (node: Node | string) => { shown = node; tell(); };
   const tell = () => {
-    const { message: now, note, look: beside, offer } = bar();
-    look.replaceChildren(shown || note || beside || "");
-    message.replaceChildren(now || "", ...(now && offer ? [" ", button(offer, "open it so", "offer", () => send({ kind: "offer" }))] : []));
-    message.title = message.textContent || "";
+    const { message: wrong, note, back, look: beside, offer } = bar();
+    look.classList.toggle("ms-wrong", Boolean(wrong));
+    look.replaceChildren(wrong || shown || note || (beside && h("button", { type: "button", class: "ms-hint", title: "go there", onclick: () => goto(text().tokens.findIndex(([, how]) => how === "overruled")) }, beside)) || "",
+      ...(wrong && offer ? [" ", button(offer, "open it so", "offer", () => send({ kind: "offer" }))] : []),
+      ...(back && !wrong && !shown ? [" ", button("take it back", "Ctrl+Z", "take-back", () => send({ kind: "undo" }))] : []));
+    look.title = look.textContent || "";
   };
-  const message = h("div", { class: "ms-first-said", role: "status", "data-testid": "screen-message" });
   // What is below the text, and the tabs that choose it: stage.ts.
   const tabs = h("div", { class: "ms-panes", role: "tablist", "data-testid": "tabs" });
   const hood = h("div", { class: "ms-panes ms-hood", role: "tablist", hidden: true, "data-testid": "hood-tabs" });
@@ -141,7 +143,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const gone = h("div", { class: "ms-gone", role: "alert", "data-testid": "screen-gone", hidden: true }, "The kernel is gone: run the cell again. What is shown here stays until then; copy the text or the source if you need them.");
   view.root.append(gone, top, controls, h("div", { class: "ms-ran" }, tell_, h("div", { class: "ms-look" }, said, look), busy, ended, more, copyText, python),
     h("div", { class: "ms-player" }, play, modes, where), paper,
-    h("div", { class: "ms-first-foot" }, tabs, legend, hood), message, price, h("div", { class: "ms-first-below" }, source, place), about, reading);
+    h("div", { class: "ms-first-foot" }, tabs, legend, hood), price, h("div", { class: "ms-first-below" }, source, place), about, reading);
 
   // -- playing -------------------------------------------------------------------------------------------------------
   let playing = 0;
@@ -303,6 +305,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     more.hidden = !end?.goes_on;
     more.disabled = view.offline() || running;
     python.disabled = view.offline() || !end;
+    python.title = end ? "the Python that makes this run" : "when a run has ended: the Python that makes it";
     manner.title = "the prompt as a chat's turn, in the model's template, or as the beginning of a text";
     view.root.classList.toggle("ms-running", running);
     if (writes !== Boolean(now.running)) { writes = !writes; drawHere(); } // what is said of the end depends on it

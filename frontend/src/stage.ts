@@ -34,7 +34,7 @@ export default async function stage({ model, host, root, parts, draw }: any) {
   };
   const hood = button("Under the hood ▸", tabbed.filter(({ tab }) => tab === "hood").map(({ title }) => title).join(", "), "hood", () => under(Boolean(rows.hood!.hidden)));
   rows.first!.after(hood);
-  rows.hood!.append(h("span", { class: "ms-grow" }), button("▣", "the whole window, and back (w)", "full", () => fill(!full)));
+  at("first-help").before(button("▣", "the whole window, and back (w)", "full", () => fill(!full)));
   const slots = panels.filter(({ name, tab }) => tab || name === "source").map(({ name, views }) => {
     const slot = h("div", { class: `ms-slot${views.length > 1 ? " ms-many" : ""}`, "data-panel": name, "data-testid": `panel-${name}` },
       h("div", { class: "ms-trouble", role: "alert" }), ...views.map((one) => h("div", { class: "ms-part", "data-view": one })));

@@ -469,7 +469,7 @@ def test_a_source_with_a_mistake_is_not_run_and_stays_as_it_was_typed(page: Page
     editor.press("Control+End")
     page.keyboard.type("x")
     page.get_by_test_id("run").click()  # sooner than the editor would have sent it by itself
-    expect(page.get_by_test_id("screen-message")).to_contain_text("the source has a mistake, so nothing was run: line")
+    expect(page.get_by_test_id("look")).to_contain_text("the source has a mistake, so nothing was run: line")
     expect(page.locator(".ms-first").get_by_test_id("grammar-status")).to_contain_text("line")
     assert page.locator(".ms-first .cm-content").inner_text().rstrip().endswith("}x")
     expect(page.locator(".ms-first .ms-line-mistake")).to_be_in_viewport()
@@ -547,11 +547,11 @@ def test_a_word_that_names_no_file_is_read_as_a_pattern_by_a_click(page: Page) -
     page.get_by_test_id("paste").click()
     page.get_by_test_id("paste-text").fill("celsius")
     page.get_by_test_id("paste-open").click()
-    expect(page.get_by_test_id("screen-message")).to_contain_text("there is no file 'celsius'")
+    expect(page.get_by_test_id("look")).to_contain_text("there is no file 'celsius'")
     page.screenshot(path=SHOTS / "screen-offer.png")
     page.get_by_test_id("offer").click()
     expect(page.locator(".ms-first .cm-content")).to_have_text("celsius")
-    expect(page.get_by_test_id("screen-message")).not_to_contain_text("no file")
+    expect(page.get_by_test_id("look")).not_to_contain_text("no file")
 
 
 def test_a_mistake_is_said_below_the_line_that_it_is_about(page: Page) -> None:

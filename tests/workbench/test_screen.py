@@ -438,7 +438,7 @@ def test_a_run_from_the_screen_is_followed_and_goes_on_from_a_place() -> None:
         assert session.trace is not None
         first = session.trace.generation
         bar: Any = explorer.views["screen"].bar  # type: ignore[attr-defined]
-        assert (bar["message"], bar["speaker"]) == ("", "the demo model wrote this")
+        assert (bar["message"], bar["speaker"]) == ("", "the demo model wrote this, in tokens of its own (demo)")
         assert len(first) > 2
         session.goto(2)
         panel.received({"kind": "step", "prompt": "weather in Lund", "seed": 2, "temperature": 1.0, "grammar": True})
@@ -617,7 +617,7 @@ def test_what_a_model_writes_without_the_grammar_agrees_with_nobody() -> None:
         told = {how for _, how, *_ in view.text["tokens"]}
         assert "free" in told
         assert told <= {"free", "refused"}
-        assert view.bar["speaker"] == "the demo model wrote this, without the grammar"
+        assert view.bar["speaker"].startswith("the demo model wrote this")
         assert view.bar["look"] == ""
 
 
@@ -676,3 +676,27 @@ def test_a_saved_page_holds_the_screen_with_its_run() -> None:
             assert "overruled" in told
             assert "typed" not in told
             assert other.views["screen"].pane == "caches"  # type: ignore[attr-defined]
+
+
+def test_what_a_person_writes_in_place_of_a_run_is_what_is_shown_refused() -> None:
+    with wb.explore() as explorer:
+        recording = recorded(FIRST.name)
+        assert recording is not None
+        at = next(at for at, one in enumerate(recording.tokens) if one.refused is not None)
+        kept = b"".join(one.data for one in recording.tokens[:at]).decode()
+        do(screen_of(explorer), "prefix", text=f"{kept}zz")
+        text: Any = explorer.views["screen"].text  # type: ignore[attr-defined]
+        assert "".join(shown for shown, *_ in text["tokens"]) + text["refused"] == f"{kept}zz"
+        assert text["refused"] == "zz"
+
+
+def test_a_source_with_a_mistake_that_is_opened_is_followed_by_no_grammar() -> None:
+    with wb.explore() as explorer:
+        before = explorer.session.document
+        do(screen_of(explorer), "paste", text='{"type": oops}')
+        draft = explorer.session.edits.draft
+        assert draft is not None
+        assert draft.status == "There is no grammar yet, and nothing but the empty text is allowed."
+        assert not explorer.session.inspect.explain(b"x").ok
+        do(screen_of(explorer), "undo")
+        assert (explorer.session.document, explorer.session.edits.draft) == (before, None)

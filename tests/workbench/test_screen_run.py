@@ -191,7 +191,7 @@ def test_a_run_without_the_grammar_is_judged_by_the_source_in_use() -> None:
     assert [row.shown for row in here.wanted] == ["kelvin", "k"]
     assert here.wanted[0].keyword == '`unit` is one of "celsius", "fahrenheit" (`enum`)'
     assert "expected there: c f; the source says so at #/properties/unit/enum" in here.wanted[0].why
-    text = text_state(session, tokens, (), b"?", judged=False)
+    text = text_state(session, tokens, (), b'kelvin"}', judged=False)
     assert [one.how for one in text.tokens] == ["free", "refused", "refused"]
     # Where nothing was refused it is said by whom.
     session.goto(0)

@@ -321,7 +321,7 @@ class Dashboard:
 
     # -- commands ----------------------------------------------------------------------------------------------------
 
-    def _do_source(self, message: dict[str, Any]) -> None:
+    def _do_source(self, message: dict[str, Any], *, anew: bool = False) -> None:
         session, draft = self.session, self.session.edits.draft
         wanted = box_text(session.text) if self.typed is None else self.typed
         text, language = str(message["text"]), message.get("language")
@@ -331,7 +331,7 @@ class Dashboard:
             typed = document.with_text(text)
         else:
             typed = Source(language or document.language, text, dict(options or {}), document.name if options else "")
-        reading = session.edits.source(typed)
+        reading = session.edits.source(typed, anew=anew)
         if isinstance(reading, Draft):
             return
         self._renew()
@@ -346,7 +346,7 @@ class Dashboard:
             session.edits.begin_anew()
             session.edits.memo = message.get("memo")
             self._typed = self._reading = None
-            self._do_source(message)
+            self._do_source(message, anew=True)
 
     def _do_prefix(self, message: dict[str, Any]) -> None:
         self._typed, self._reading = str(message["text"]), None

@@ -264,7 +264,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         refused = session.edits.refused
         trace = session.trace
         if trace is not None and trace.died is not None and matched(session.steps, tokens) == trace.followed:
-            refused = refused or b"?"
+            refused = refused or b"".join(token.data for token in tokens[trace.followed :])
         parts = self._parts_now()
         key = (session.steps, len(tokens), id(self._recording), refused, parts, session.document, judged)
         self.view.text = self.once(
@@ -401,7 +401,10 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             made = trace.generation
             ran = self._ran_of(made)
             speaker = f"{_named(made.model if ran is None else ran.word)} wrote this"
-            speaker += "" if made.constrained else ", without the grammar"
+            if made.constrained and trace.source != session.document.text:
+                speaker += ", under another source: Run lets it write under this one"
+            elif session.model.replaced:
+                speaker += f", in tokens of its own ({session.tokenizer.name})"
         elif self._recording is not None and matched(session.steps, self._recording.tokens):
             speaker = f"a recorded run of {_named(self._recording.model)}"
             look = "" if self._entry is None else self._entry.look
@@ -421,6 +424,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             "busy": self._busy,
             "message": self.message or self.desk.trouble,
             "note": f"{draft.status} {self._note}" if draft is not None and self._note else self._note or self._untold,
+            "back": bool(self._note),
             "offer": "" if self._offer is None else "read it as a regular expression",
             **(self.once("calls", session.document, lambda: _tool_choices(session.document)) if draft is None else {}),
             "plays": self._plays,

@@ -173,7 +173,9 @@ def text_state(
             shown.append(Shown(written, kind, token.mask, token.us, told, sure))
             continue
         shown.append(Shown(written, "typed", mask, us, f"step {number + 1}: {_signed(glyph(step.data))}, typed"))
-    rest = tokens[same:] if same == len(steps) and refused else ()
+    rest = tokens[same:] if same == len(steps) else ()
+    if not refused or b"".join(token.data for token in rest) != refused:  # a person wrote something else
+        rest = ()
     shown += [Shown(box_text(token.data), "refused", told="the grammar refuses it") for token in rest]
     return Text(tuple(shown), tuple(parts), "" if rest else box_text(refused))
 

@@ -18,7 +18,7 @@ import numpy as np
 from kernels_core import GrammarCompiler
 from kernels_core.errors import MaskscopeError
 from workbench.languages import Draft, Source
-from workbench.languages.draft import draft_of
+from workbench.languages.draft import NOTHING, draft_of
 from workbench.languages.sample import draft_of_example
 from workbench.session.core import Change, Core
 from workbench.session.history import Place, Step, Tape, Unit
@@ -225,16 +225,20 @@ class Edits:
         such."""
         return self._core.draft
 
-    def source(self, grammar: object, *, language: str | None = None, **reading: object) -> Reading | Draft:
+    def source(
+        self, grammar: object, *, language: str | None = None, anew: bool = False, **reading: object
+    ) -> Reading | Draft:
         """`Session.set_grammar` for who is still typing: a text with mistakes becomes the `draft`, which is returned,
-        and the grammar in use stays."""
-        source, here = self._sourced(grammar, language, reading), self._core.document
+        and the grammar in use stays; `anew`: another source is opened, and then there is none."""
+        source, here = self._sourced(grammar, language, reading), NOTHING if anew else self._core.document
         draft = draft_of_example(source, here)
         try:
             if draft is None:
                 return self.set_grammar(source)
         except MaskscopeError as error:
             draft = draft_of(source, source.mistakes(error), error, here)
+        if anew:
+            self.set_grammar(here)
         with self._core.lock:
             self._core.draft = draft
         self._core.tell("draft")
