@@ -132,7 +132,7 @@ cdef class Inlining(SizeEstimates):
         cdef int32_t below
         if copies == 0 or copies > self.limits.unroll_limit:
             return 0
-        below = self.cost_of(node.held[0], self.limits.unroll_limit, 0)
+        below = self.cost_of(node.held[0], self.limits.unroll_limit, 0, False)
         if below < 0 or below * copies > self.limits.unroll_limit:
             return 0
         return <int32_t>copies - (node.maximum is None)
@@ -147,7 +147,7 @@ cdef class Inlining(SizeEstimates):
         cdef int64_t copies = copies_in(node)
         if copies > self.limits.text_limit or not has(TEXT_COPIES) or not searches and type(node.held[0]) is CharSet:
             return 0
-        if copies == 0 or self.copied_cost(node, self.limits.text_limit, 0) < 0:
+        if copies == 0 or self.cost_of(node, self.limits.text_limit, 0, True) < 0:
             return 0
         return <int32_t>copies - (node.maximum is None)
 

@@ -511,16 +511,14 @@ cdef class LazyTables(Tables):
 
     def subset_of(self, int state):
         """(rule, whether it is the rule's start, NFA states ascending) of a state; nothing is made for it."""
-        cdef int32_t rule, begins, k
-        cdef vector[int32_t] members
-        with nogil:
-            self.lock.lock()
+        cdef int32_t rule
+        self.hold()
+        try:
             rule = self.states[state].rule
-            begins = rule >= 0 and state == self.start[rule]
-            for k in range(self.subsets[state].first, self.subsets[state].past):
-                members.push_back(self.members[k])
+            return (rule, rule >= 0 and state == self.start[rule],
+                    [self.members[k] for k in range(self.subsets[state].first, self.subsets[state].past)])
+        finally:
             self.lock.unlock()
-        return rule, bool(begins), [members[i] for i in range(members.size())]
 
 
 cdef bint _is_steady(const NfaView* nfa, int32_t one) noexcept nogil:

@@ -131,7 +131,7 @@ class Lowering(Inlining):
     def counted(self, nfa: Nfa, node: Repeat, source: int, target: int, place: int) -> None:
         """Spell a repetition with bounds out between two states, or call a counted rule there."""
         if self._unrolls(node, place):
-            self._unroll(nfa, node, source, target, place)
+            nfa.spell_copies(node, node.minimum if node.maximum is None else node.maximum, source, target, place)
             return
         item, minimum, maximum = node.item, node.minimum, node.maximum
         if self.options.mechanisms.repetition == "compress":
@@ -139,10 +139,8 @@ class Lowering(Inlining):
             # iterations from l to r splits that way.
             last = self.options.mechanisms.repetition_threshold
             joint = nfa.state()
-            rest = Repeat(item, min(minimum, last), last)
-            node = Repeat(item, max(minimum - last, 0), None if maximum is None else maximum - last)
-            self._unroll(nfa, rest, joint, target, place)
-            target, minimum, maximum = joint, node.minimum, node.maximum
+            nfa.spell_copies(Repeat(item, min(minimum, last), last), last, joint, target, place)
+            target, minimum, maximum = joint, max(minimum - last, 0), None if maximum is None else maximum - last
         rule, path = nfa.position(place)
         number, empty = self.counted_call(rule, path, item, minimum, maximum)
         nfa.tag(source, place)
@@ -165,20 +163,6 @@ class Lowering(Inlining):
         if mechanisms.repetition == "compress":
             return copies <= mechanisms.repetition_threshold
         return False  # else the NFA would have copied it
-
-    def _unroll(self, nfa: Nfa, node: Repeat, source: int, target: int, place: int) -> None:
-        copies = node.minimum if node.maximum is None else node.maximum
-        inner = nfa.place(place, 0)
-        at = source
-        for iteration in range(copies):
-            if iteration >= node.minimum:
-                nfa.epsilon(at, target)
-            after = nfa.state()
-            nfa.spell_deferred(node.item, at, after, inner)
-            at = after
-        nfa.epsilon(at, target)
-        if node.maximum is None:
-            nfa.spell_deferred(Repeat(node.item, 0, None), at, target, place)
 
     def unordered(self, nfa: Nfa, node: Unordered, source: int, target: int, place: int) -> None:
         """Spell members in any order out between two states."""

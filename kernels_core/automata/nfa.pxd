@@ -102,6 +102,7 @@ cdef class Nfa:
     cdef int _spell_call(self, Inlining lowering, str name, int32_t source, int32_t target, int32_t place) except -1
     cdef int _spell_loop(self, Inlining lowering, Repeat node, int32_t source, int32_t target,
                          int32_t place) except -1
+    cpdef int spell_copies(self, Repeat node, int32_t count, int32_t source, int32_t target, int32_t place) except -1
     cdef int _spell_class(self, tuple ranges, int32_t source, int32_t target, int32_t place) except -1
     cdef int32_t _rule_place(self, str name) except -1
     cdef int32_t _entry(self, Inlining lowering, str name, Node body, int32_t target) except -1

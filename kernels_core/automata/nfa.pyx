@@ -325,7 +325,7 @@ cdef class Nfa:
     cdef int _spell_loop(self, Inlining lowering, Repeat node, int32_t source, int32_t target,
                          int32_t place) except -1:
         cdef Node item = <Node>node.held[0]
-        cdef int32_t at, after, i, least, count, inner
+        cdef int32_t at, after, count
         cdef bint endless = node.maximum is None
         if not endless and node.maximum <= 1:
             if node.minimum == 0 or node.maximum == 0:
@@ -360,15 +360,25 @@ cdef class Nfa:
         if count == 0:
             lowering.counted(self, node, source, target, place)
             return 0
-        at, inner, least = source, self.place(place, 0), node.minimum
+        return self.spell_copies(node, count, source, target, place)
+
+    cpdef int spell_copies(self, Repeat node, int32_t count, int32_t source, int32_t target, int32_t place) except -1:
+        """Spell a repetition out as so many copies, and a loop behind them where it has no end."""
+        cdef Node item = <Node>node.held[0]
+        cdef int32_t at = source, after, i, least = node.minimum, inner = self.place(place, 0)
+        cdef bint endless = node.maximum is None
+        if self.held is None:
+            self.held = []
+        self.held.append(node)
         for i in range(count):
             if i >= least and not endless:
                 self.epsilon(at, target)
             after = target if i == count - 1 and not endless else self.state()
             self._defer(item, at, after, inner)
             at = after
-        if endless:
+        if endless or count == 0:
             self.epsilon(at, target)
+        if endless:
             self.spell_deferred(Repeat(item, 0, None), at, target, place)
         return 0
 

@@ -150,7 +150,7 @@ cdef class SizeEstimates:
         if known is not None and has(SHARED_ESTIMATES):
             callee.cost, callee.width = (<tuple>known)[1], (<tuple>known)[2]
             return 0
-        cost = self.cost_of(body, 8 * limit, 0)
+        cost = self.cost_of(body, 8 * limit, 0, False)
         if cost >= 0:
             _widths(self, body, False, &looped, &width)
             if looped > WIDE_CLASS and self._ends_in_a_loop(body):
@@ -164,9 +164,13 @@ cdef class SizeEstimates:
             self.limits.known[<size_t><void*>body] = (body, callee.cost, callee.width)
         return 0
 
-    cdef int32_t cost_of(self, Node node, int32_t limit, int depth) except -2:
-        """Byte edges that `node` takes when it is spelt out; CALLED past `limit`, or where it calls a rule that is."""
+    cdef int32_t cost_of(self, Node node, int32_t limit, int depth, bint copied) except -2:
+        """Byte edges that `node` takes when it is spelt out; CALLED past `limit`, or where it calls a rule that is.
+
+        `copied`: where every counted repetition is.  Each node takes an edge at least then, so `limit` bounds the work.
+        """
         cdef int32_t total = 0, below
+        cdef int64_t copies
         cdef Node item
         cdef tuple ranges
         kind = type(node)
@@ -182,18 +186,23 @@ cdef class SizeEstimates:
                 for sequence in utf8_sequences(ranges):
                     total += <int32_t>len(sequence)
         elif kind is RuleRef:
-            return self.inline_cost(self.callee((<RuleRef>node).name))
+            below = self.inline_cost(self.callee((<RuleRef>node).name))
+            if below < 0 or not copied:
+                return below
+            return self.cost_of((<Rule?>self.bodies[(<RuleRef>node).name]).made, limit, depth + 1, True)
         elif kind is Seq or kind is Choice:
             for item in (<Seq>node).items if kind is Seq else (<Choice>node).items:
-                below = self.cost_of(item, limit - total, depth + 1)
-                if below < 0:
+                below = self.cost_of(item, limit - total, depth + 1, copied)
+                total += max(below, <int>copied)
+                if below < 0 or total > limit:
                     return CALLED
-                total += below
-                if total > limit:
-                    return CALLED
+        elif kind is Repeat and copied:
+            copies = max(1, copies_in(<Repeat>node))
+            below = self.cost_of((<Repeat>node).held[0], <int32_t>(limit // copies), depth + 1, True)
+            return CALLED if below < 0 or copies * below > limit else <int32_t>(copies * below)
         elif kind is Repeat:
             # Whether iterations are copied does not depend on the room that is left here.
-            below = self.cost_of((<Repeat>node).held[0], max(limit, self.limits.unroll_limit), depth + 1)
+            below = self.cost_of((<Repeat>node).held[0], max(limit, self.limits.unroll_limit), depth + 1, False)
             total = self.repeat_cost(<Repeat>node, below)
             if total < 0:
                 return CALLED
@@ -212,34 +221,6 @@ cdef class SizeEstimates:
         if copies == 0 or below < 0:
             return below
         return <int32_t>(copies * below) if copies * below <= self.limits.unroll_limit else 1
-
-    cdef int32_t copied_cost(self, Node node, int32_t limit, int depth) except -2:
-        """`cost_of` where every counted repetition is copied.
-
-        Each node takes an edge at least, so `limit` bounds the work.
-        """
-        cdef int32_t total = 0, below
-        cdef int64_t copies
-        cdef Node item
-        kind = type(node)
-        if depth > DEEPEST:
-            return CALLED
-        if kind is Repeat:
-            copies = max(1, copies_in(<Repeat>node))
-            below = self.copied_cost(<Node>(<Repeat>node).held[0], <int32_t>(limit // copies), depth + 1)
-            return CALLED if below < 0 or copies * below > limit else <int32_t>(copies * below)
-        if kind is RuleRef:
-            if self.inline_cost(self.callee((<RuleRef>node).name)) < 0:
-                return CALLED
-            return self.copied_cost((<Rule?>self.bodies[(<RuleRef>node).name]).made, limit, depth + 1)
-        if kind is not Seq and kind is not Choice:
-            return self.cost_of(node, limit, depth)
-        for item in (<Seq>node).items if kind is Seq else (<Choice>node).items:
-            below = self.copied_cost(item, limit - total, depth + 1)
-            total += max(1, below)
-            if below < 0 or total > limit:
-                return CALLED
-        return total
 
     cdef bint is_text(self, Node body, bint* searches) except -1:
         """Whether `body` is a text between delimiters; `searches`: whether something in it may come anywhere in it."""

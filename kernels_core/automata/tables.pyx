@@ -158,7 +158,7 @@ cdef class Tables:
         )
 
     def hold(self):
-        """Take the lock, and keep it: for `kernels_core.locks` alone."""
+        """Take the lock, and keep it: for the methods below and `kernels_core.locks`."""
         with nogil:
             self.lock.lock()
 
@@ -176,82 +176,68 @@ cdef class Tables:
     def seen(self, int state):
         """A state as far as it is made, which `row` would make: (rule, accepting, reads bytes, reads tokens, whether
         its edges are made, and if they are what `row` has of these)."""
-        cdef object found
-        with nogil:
-            self.lock.lock()
-            try:
-                with gil:
-                    if not 0 <= state < <int>self.states.size():
-                        raise IndexError(f"no state {state}: there are {self.states.size()}")
-                    edges = self.row(state)[2:] if self.states[state].flags & EXPANDED else ([], [], [])
-                    found = (self.states[state].rule, bool(self.states[state].flags & ACCEPTING),
-                             bool(self.states[state].flags & SCANNABLE), bool(self.states[state].flags & TOKENS),
-                             bool(self.states[state].flags & EXPANDED), *edges)
-            finally:
-                self.lock.unlock()
-        return found
+        cdef uint8_t flags
+        self.hold()
+        try:
+            if not 0 <= state < <int>self.states.size():
+                raise IndexError(f"no state {state}: there are {self.states.size()}")
+            flags = self.states[state].flags
+            edges = self.row(state)[2:] if flags & EXPANDED else ([], [], [])
+            return (self.states[state].rule, bool(flags & ACCEPTING), bool(flags & SCANNABLE), bool(flags & TOKENS),
+                    bool(flags & EXPANDED), *edges)
+        finally:
+            self.lock.unlock()
 
     def begun(self, int rule):
         """The start state of `rule`; -1 if it was not entered yet."""
-        cdef int32_t found
-        with nogil:
-            self.lock.lock()
-            found = self.start[rule] if 0 <= rule < <int32_t>self.start.size() else -1
+        self.hold()
+        try:
+            return self.start[rule] if 0 <= rule < <int32_t>self.start.size() else -1
+        finally:
             self.lock.unlock()
-        return found
 
     def counted(self, int state, counter):
         """An item's counter where it comes to `state`; None if its text is too long then, or cannot become long enough.
 
         In rules with members in any order: what `seen_members` explains; None if no such member may come.
         """
-        cdef int32_t count = 0
-        cdef bint fits = True
-        with nogil:
-            self.lock.lock()
+        cdef int32_t count
+        self.hold()
         try:
             if members_at(self, state) != NULL:
                 return _with_member(self, state, counter)
+            count = counter
+            return count if not self.bounded or self.count(state, &count) else None
         finally:
             self.lock.unlock()
-        count = counter
-        if self.bounded:
-            with nogil:
-                self.lock.lock()
-                fits = self.count(state, &count)
-                self.lock.unlock()
-        return count if fits else None
 
     def lengths(self, int state):
         """Of a state whose rule bounds the characters of its texts (`lengths.pxd`): the least, the most, and whether to
         come to `state` is to have read one of them.  None of any other."""
         cdef Room room
         cdef int32_t count = 0
-        cdef bint found = False
-        if self.bounded:
-            with nogil:
-                self.lock.lock()
-                found = self.room(state, 0, &room)
-                self.count(state, &count)
-                self.lock.unlock()
-        return (room.missing - room.before, room.left - room.before, count > 0) if found else None
+        self.hold()
+        try:
+            if not self.bounded or not self.room(state, 0, &room):
+                return None
+            self.count(state, &count)
+            return room.missing - room.before, room.left - room.before, count > 0
+        finally:
+            self.lock.unlock()
 
     def characters(self, int state, counter):
         """How many characters were read at an item whose rule bounds them; None at any other."""
         cdef Room room
-        cdef bint found = False
-        if self.bounded:
-            with nogil:
-                self.lock.lock()
-                found = self.room(state, 0, &room)
-                self.lock.unlock()
-        return max(0, counter - room.before) if found else None
+        self.hold()
+        try:
+            return max(0, counter - room.before) if self.bounded and self.room(state, 0, &room) else None
+        finally:
+            self.lock.unlock()
 
     def may_end(self, int state, counter):
         """Whether an item at `state`, which accepts, may end there: required members, or characters enough, were there.
         """
-        with nogil:
-            self.lock.lock()
+        self.hold()
         try:
             if members_at(self, state) != NULL:
                 return _some_hold(members_at(self, state), (CLOSES,), counter)
@@ -267,8 +253,7 @@ cdef class Tables:
         """
         cdef const MemberSet* members
         cdef int32_t i
-        with nogil:
-            self.lock.lock()
+        self.hold()
         try:
             members = members_at(self, state)
             if members == NULL:

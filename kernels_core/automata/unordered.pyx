@@ -35,13 +35,21 @@ def spell_unordered(Nfa nfa not None, Inlining lowering not None, Unordered node
     cdef int32_t i
     if target != FINAL or nfa.members.get() != NULL:
         raise ValueError("members in any order are the end of a rule, and there is one such end")
-    members = _members(nfa, <int32_t>len(node.keys), node.least, -1 if node.most is None else node.most,
-                       len(node.other_keys) > 0)
+    members = new MemberSet()
+    nfa.members.reset(members)
+    members.count, members.others = <int32_t>len(node.keys), len(node.other_keys) > 0
+    members.least, members.most = node.least, -1 if node.most is None else node.most
+    members.cap = max(1, members.least, members.most)
+    members.needed = members.needs = 0
+    members.all_needs = 0
+    members.simple = True
     if node.needs:
         _add_needs(members, node)
+    members.required.assign((members.count + 63) // 64, 0)
     for i in range(members.count):
         if node.required[i]:
-            _require(members, i)
+            members.required[i >> 6] |= <uint64_t>1 << (i & 63)
+            members.needed += 1
     # What is spelt out here leads to states of its own: it shares nothing with what was spelt out before.
     pending.swap(nfa.pending)
     nfa.entries = nfa.classes = None
@@ -50,19 +58,6 @@ def spell_unordered(Nfa nfa not None, Inlining lowering not None, Unordered node
     finally:
         nfa.entries, nfa.classes = entries, classes
         pending.swap(nfa.pending)
-
-
-cdef MemberSet* _members(Nfa nfa, int32_t count, int32_t least, int32_t most, bint others) except NULL:
-    """What `nfa` keeps of members, none of which are required so far."""
-    cdef MemberSet* members = new MemberSet()
-    nfa.members.reset(members)
-    members.count, members.least, members.most, members.others = count, least, most, others
-    members.cap = max(1, least, most)
-    members.required.assign((count + 63) // 64, 0)
-    members.needed = members.needs = 0
-    members.all_needs = 0
-    members.simple = True
-    return members
 
 
 cdef int _add_needs(MemberSet* members, Unordered node) except -1:
@@ -85,11 +80,6 @@ cdef int _add_needs(MemberSet* members, Unordered node) except -1:
             f"members in any order with {members.needs} needs, where there may be no room for all that meet them; there "
             f"may be {MOST_NEEDS}")
     return 0
-
-
-cdef void _require(MemberSet* members, int32_t i) noexcept:
-    members.required[i >> 6] |= <unsigned long long>1 << (i & 63)
-    members.needed += 1
 
 
 cdef bint _spell(Nfa nfa, Inlining lowering, MemberSet* members, Unordered node, int32_t source,

@@ -13,6 +13,7 @@ Read on: `ranges.pyx` (their operations), `nodes.pyx` (sets become IR nodes), `r
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from functools import cache
 
 from .ir import MAX_CODE_POINT
@@ -34,6 +35,7 @@ __all__ = [
     "general_category",
     "intersection",
     "normalise",
+    "partition",
     "size",
     "union",
 ]
@@ -150,6 +152,24 @@ def _simple_fold(character: str) -> str:
     if len(folded) != 1:
         folded = character.lower()
     return folded if len(folded) == 1 else character
+
+
+def partition(sets: Iterable[Ranges]) -> tuple[Ranges, ...]:
+    """The coarsest partition of all characters that tells `sets` apart, in the order of their first ones."""
+    events: dict[int, int] = {0: 0, 0xD800: 0, 0xE000: 0}
+    for number, ranges in enumerate(sorted(sets)):
+        for low, high in ranges:
+            events[low] = events.get(low, 0) ^ (1 << number)
+            events[high + 1] = events.get(high + 1, 0) ^ (1 << number)
+    classes: dict[int, list[tuple[int, int]]] = {}
+    member = 0
+    starts = sorted(events)
+    for i, start in enumerate(starts):
+        member ^= events[start]
+        last = starts[i + 1] - 1 if i + 1 < len(starts) else MAX_CODE_POINT
+        if start <= last and start != 0xD800:  # surrogates are no characters
+            classes.setdefault(member, []).append((start, last))
+    return tuple(normalise(pairs) for pairs in classes.values())
 
 
 _BLOCK = 1024

@@ -210,9 +210,7 @@ class _Parser(Tokens):
             start = starts[i]
             if kind == "name" and not self._is_head(i):
                 if self.kinds[i + 1] == "(" and self.text(i) in MACROS and self.text(i) not in self.defined:
-                    call = Call(self, i)
-                    i, more = call.first(i + 2)
-                    group = self._resume(call, group, outer, i, more)
+                    group, i = self._resume(Call(self, i, self.book), None, group, outer)
                     quantified = False
                     continue
                 group.items.append(self._reference(i))
@@ -228,14 +226,18 @@ class _Parser(Tokens):
                     self.fail(f"groups are nested deeper than {MAX_NESTING:,}", start)
                 outer.append(group)
                 group = _Group(start)
+            elif kind == "," and group.call is not None and kinds[i + 1] == ")":
+                pass  # the closing parenthesis follows
+            elif group.call is not None and (kind == ")" or (kind == "," and group.call.splits)):
+                self._close_alternative(group, i, rule)
+                content = nodes.choice(group.alternatives, Span(group.start, ends[i - 1]))
+                group, i = self._resume(group.call, (content, i), outer.pop(), outer)
+                quantified = False
+                continue
             elif kind == ")":
                 if not outer:
                     self.fail('")" without its "("', start)
                 group, closed = outer.pop(), group
-                if closed.call is not None:
-                    group, i = self._close_content(closed, group, outer, i, rule)
-                    quantified = False
-                    continue
                 if closed.is_lookahead:
                     self._close_alternative(closed, i, rule)
                     if kinds[i + 1] != "end" and not self._is_head(i + 1):
@@ -252,13 +254,6 @@ class _Parser(Tokens):
                     self.fail("a lookahead (= ...) is the last thing of its rule, in no group", start)
                 outer.append(group)
                 group = _Group(start, is_lookahead=True)
-            elif kind == "," and group.call is not None and kinds[i + 1] == ")":
-                pass  # the closing parenthesis follows
-            elif kind == "," and group.call is not None and group.call.splits():
-                group, closed = outer.pop(), group
-                group, i = self._close_content(closed, group, outer, i, rule)
-                quantified = False
-                continue
             elif kind in escapes.QUANTIFIERS or kind == "count":
                 if not group.items:
                     self.fail("nothing to repeat here", start)
@@ -296,24 +291,20 @@ class _Parser(Tokens):
         group.alternatives.append(nodes.seq(items, span))
         group.items = []
 
-    def _resume(self, call: Call, group: _Group, outer: list[_Group], i: int, more: bool) -> _Group:
-        """The group to go on with at token `i`: an expression in `call`, or the one the finished call stands in."""
-        if not more:
-            group.items.append(call.node(self.ends[i - 1], self.book))
-            return group
+    def _resume(
+        self, call: Call, found: tuple[Node, int] | None, group: _Group, outer: list[_Group]
+    ) -> tuple[_Group, int]:
+        """The group to go on with, and where: an expression in `call`, or what the finished call stands in."""
+        try:
+            i = call.reading.send(found)
+        except StopIteration as done:
+            node, i = done.value
+            group.items.append(node)
+            return group, i
         if len(outer) == MAX_NESTING:
             self.fail(f"groups are nested deeper than {MAX_NESTING:,}", self.starts[i])
         outer.append(group)
-        return _Group(self.starts[i], call)
-
-    def _close_content(
-        self, closed: _Group, group: _Group, outer: list[_Group], i: int, rule: str
-    ) -> tuple[_Group, int]:
-        assert closed.call is not None
-        self._close_alternative(closed, i, rule)
-        content = nodes.choice(closed.alternatives, Span(closed.start, self.ends[i - 1]))
-        i, more = closed.call.content(content, i)
-        return self._resume(closed.call, group, outer, i, more), i
+        return _Group(self.starts[i], call), i
 
     def _reference(self, i: int) -> Node:
         name, start, end = self.text(i), self.starts[i], self.ends[i]

@@ -19,10 +19,10 @@ from ..display import Displayed
 from ..errors import GrammarError, GrammarNote, MisspeltKeyword, SchemaProblem, UnsupportedFeatureError
 from . import analysis, nodes
 from .ebnf import parse_ebnf
-from .ir import DeferredRule, GrammarIR, Node, Rule, RuleRef
+from .embedding import called
+from .ir import DeferredRule, GrammarIR, Node
 from .json_text import JSON_TEXT
 from .length import request
-from .names import fresh
 from .notation import explained
 from .notes import control_texts, notes_on_rules
 from .predicates import Predicate, check_judged, marks
@@ -535,26 +535,15 @@ def _combined(grammars: tuple[Grammar, ...], name: str, join: Callable[[list[Nod
         return grammars[0]
     if any(grammar.predicates for grammar in grammars):
         raise UnsupportedFeatureError(f"Grammar.{name}: predicates are given to the grammar of the whole text")
-    rules: dict[str, Rule] = {"root": Rule("root", nodes.seq(()))}
-    roots: dict[Grammar, str] = {}
+    book = RuleBook()
+    book.reserve("root")
+    roots: dict[Grammar, Node] = {}
     for grammar in grammars:
-        if grammar in roots:
-            continue
-        renamed = {}
-        for old in grammar.ir.rules:
-            renamed[old] = fresh(old, rules)
-            rules[renamed[old]] = rules["root"]  # taken; the body follows when all names are known
-
-        def rename(node: Node, below: list[Node], renamed: dict[str, str] = renamed) -> Node:
-            return RuleRef(renamed[node.name]) if isinstance(node, RuleRef) else nodes.rebuild(node, below)
-
-        for old, rule in grammar.ir.rules.items():
-            new = renamed[old]
-            rules[new] = Rule(new, nodes.fold(rule.body, rename), rule.notes)
-        roots[grammar] = renamed[grammar.ir.root]
-    rules["root"] = Rule("root", join([RuleRef(roots[grammar]) for grammar in grammars]))
+        if grammar not in roots:
+            roots[grammar] = called(grammar.ir, book, grammar.ir.root)
+    book.define("root", join([roots[grammar] for grammar in grammars]))
     # Through text, so that the combination has a source of its own and spans that point into it.
-    return Grammar.from_ebnf(print_grammar(GrammarIR(rules, "root")))
+    return Grammar.from_ebnf(print_grammar(book.grammar("root", "")))
 
 
 def _regular(grammars: tuple[Grammar, ...], name: str, operation: Callable[..., Language]) -> Grammar:

@@ -22,6 +22,7 @@ Read on: `ebnf.py` (who calls this), `substring.py`.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any, NoReturn
 
 from ..errors import GrammarError
@@ -50,115 +51,85 @@ MACROS: dict[str, tuple[str, dict[str, str]]] = {
     "Regex": ("text", {"flags": "text", "json_string": "flag"}),
     "Substring": ("text", {}),
 }
+_Reading = Generator[int, Any, Any]
 
 
 class Call:
-    """The call of the macro whose name is token `i`, while it is read; the parser reads the expressions in it.
+    """The call of the macro whose name is token `i`, while it is read; rules that it takes are added to `book`.
 
-    `first` and `content` read on up to the next expression, and return its first token and True, or the token behind
-    the call and False.
+    `reading` yields the first token of each expression in it, and is sent its node and the token that it ended at.  It
+    returns the node of the call and the token behind it.
     """
 
-    def __init__(self, tokens: Tokens, i: int) -> None:
+    def __init__(self, tokens: Tokens, i: int, book: RuleBook) -> None:
         self.start = tokens.starts[i]
+        self.splits = False  # whether the expression that is read may end at a comma
+        self.reading = self._read(i + 2)
         self._tokens = tokens
+        self._book = book
         self._name = tokens.text(i)
         self._form, self._known = MACROS[self._name]
         self._given: list[tuple[Any, ...]] = []  # without a name: a value and its offset, or what stands in parentheses
         self._named: dict[str, Any] = {}
-        self._parts: list[Any] = []  # what was read of the parentheses that are read
-        self._at = ""  # the named argument that is read
-
-    def first(self, i: int) -> tuple[int, bool]:
-        """Read on from the token behind the opening parenthesis."""
-        return (i + 1, False) if self._tokens.kinds[i] == ")" else self._argument(i)
-
-    def splits(self) -> bool:
-        """Whether the expression that is read may end at a comma."""
-        return self._form == "(key, value)" and self._at in ("", "others")
-
-    def content(self, node: Node, i: int) -> tuple[int, bool]:
-        """Take an expression that ended at token `i`, and read on."""
-        if self._at in ("separator", "closing"):
-            self._named[self._at], self._at = node, ""
-            return self._next(i + 1)
-        self._parts.append(node)
-        if self._form == "(key, value)":
-            if len(self._parts) == 1:
-                if self._tokens.kinds[i] != ",":
-                    self._fail("a value is missing here: (key, value)", i)
-                return i + 1, True
-            i = self._marks(i)
-        (self._named[self._at] if self._at else self._given).append(tuple(self._parts))
-        return self._next(i + 1)
 
     # -- arguments ------------------------------------------------------------------------------------------------
 
     def _fail(self, reason: str, i: int) -> NoReturn:
         self._tokens.fail(reason, self._tokens.starts[i])
 
-    def _argument(self, i: int) -> tuple[int, bool]:
+    def _read(self, i: int) -> _Reading:
         kinds = self._tokens.kinds
-        if kinds[i] == "name" and kinds[i + 1] == "=":
-            return self._named_argument(i)
-        if self._form.startswith("("):
-            return self._pair(i)
-        self._check_place(i)
-        self._given.append((self._value(i), self._tokens.starts[i]))
-        return self._next(i + 1)
-
-    def _check_place(self, i: int) -> None:
-        if self._named:
-            self._fail("arguments without a name stand in front of named ones", i)
-
-    def _next(self, i: int) -> tuple[int, bool]:
-        kinds = self._tokens.kinds
-        if self._at:  # in the list of other members
-            if kinds[i] == "," and kinds[i + 1] != ")":
-                return self._pair(i + 1)
-            i += kinds[i] == ","
-            if kinds[i] == ")":
-                self._at = ""
-                i += 1
-        if kinds[i] == "," and not self._at:
-            return self._argument(i + 1)
+        more = kinds[i] != ")"
+        while more:
+            i = yield from self._argument(i)
+            more = kinds[i] == ","
+            i += more
         if kinds[i] != ")":
             self._fail('expected "," or ")" here', i)
-        return i + 1, False
+        return self._node(self._tokens.ends[i]), i + 1
 
-    def _pair(self, i: int) -> tuple[int, bool]:
-        """The parenthesis of a tag or a member."""
-        tokens = self._tokens
-        if tokens.kinds[i] != "(":
+    def _argument(self, i: int) -> _Reading:
+        kinds = self._tokens.kinds
+        if kinds[i] == "name" and kinds[i + 1] == "=":
+            return (yield from self._named_argument(i))
+        is_pair = self._form.startswith("(")
+        if is_pair and kinds[i] != "(":
             example = "excludes" if "excludes" in self._known else "separator"
-            others = " here" if self._at else f" or a named argument, as in {example}=(...)"
-            self._fail(f"expected {self._form}{others}", i)
-        if not self._at:
-            self._check_place(i)
-        self._parts = []
-        if self._form == "(key, value)":
-            return i + 1, True
-        self._parts = [self._watched(i + 1, "tag"), tokens.starts[i + 1]]
-        if tokens.kinds[i + 2] != ",":
-            self._fail('a "," and the tag\'s content are missing here', i + 2)
-        return i + 3, True
-
-    def _marks(self, i: int) -> int:
-        """What may stand behind the value of a member; returns the token behind that."""
-        tokens = self._tokens
-        required, meets = False, 0
-        if tokens.kinds[i] == "," and tokens.kinds[i + 1] == "number":
-            meets = self._number(i + 1, (1 << MAX_NEEDS) - 1)
-            i += 2
-        if tokens.kinds[i] == ",":
-            required = not self._at and tokens.text(i + 1) == "required"
-            if not required or tokens.kinds[i + 2] != ")":
-                self._fail('expected ")" or ", required)" here', i)
-            i += 2
-        self._parts += [meets] if self._at else [required, meets]
+            self._fail(f"expected {self._form} or a named argument, as in {example}=(...)", i)
+        if self._named:
+            self._fail("arguments without a name stand in front of named ones", i)
+        given, i = (yield from self._pair(i)) if is_pair else ((self._value(i), self._tokens.starts[i]), i + 1)
+        self._given.append(given)
         return i
 
-    def _named_argument(self, i: int) -> tuple[int, bool]:
+    def _pair(self, i: int, of: str = "") -> _Reading:
+        """What stands in the parenthesis of a tag or a member, in the list `of` or in none; and the token behind it."""
+        tokens = self._tokens
+        kinds = tokens.kinds
+        if kinds[i] != "(":
+            self._fail(f"expected {self._form} here", i)
+        if self._form != "(key, value)":
+            tag = self._watched(i + 1, "tag"), tokens.starts[i + 1]
+            if kinds[i + 2] != ",":
+                self._fail('a "," and the tag\'s content are missing here', i + 2)
+            content, i = yield i + 3
+            return (*tag, content), i + 1
+        self.splits = True
+        key, i = yield i + 1
+        if kinds[i] != ",":
+            self._fail("a value is missing here: (key, value)", i)
+        value, i = yield i + 1
+        meets = 0
+        if kinds[i] == "," and kinds[i + 1] == "number":
+            meets = self._number(i + 1, (1 << MAX_NEEDS) - 1)
+            i += 2
+        is_required = not of and kinds[i] == "," and tokens.text(i + 1) == "required"
+        i += 2 * is_required
+        if kinds[i] != ")":
+            self._fail('expected ")" or ", required)" here', i)
+        return (key, value, meets) if of else (key, value, is_required, meets), i + 1
+
+    def _named_argument(self, i: int) -> _Reading:
         tokens, name, at = self._tokens, self._tokens.text(i), i + 2
         kind = self._known.get(name)
         if kind is None and not self._form.startswith("("):
@@ -168,13 +139,13 @@ class Call:
         if name in self._named:
             self._fail(f"the argument {name!r} is given twice", i)
         self._named[name] = []
-        if kind in ("members", "expression"):
+        if kind in ("members", "texts", "ids"):
+            return (yield from self._list(name, at))
+        if kind == "expression":
             if tokens.kinds[at] != "(":
                 self._fail("parentheses are expected here", at)
-            self._at = name
-            return self._pair(at + 1) if kind == "members" else (at + 1, True)
-        if kind in ("texts", "ids"):
-            at = self._list(name, at)
+            self.splits = False
+            self._named[name], at = yield at + 1
         elif kind == "flag":
             if tokens.text(at) not in ("true", "false"):
                 self._fail(f"{name} must be a boolean: true or false", at)
@@ -183,22 +154,25 @@ class Call:
             self._named[name] = self._number(at, MAX_NEEDS if name == "needs" else nodes.MAX_REPEAT)
         else:
             self._named[name] = self._text(at, f"{name} must be a string")
-        return self._next(at + 1)
+        return at + 1
 
-    def _list(self, name: str, i: int) -> int:
-        """The list of what is watched for that begins at token `i`; returns its last token."""
+    def _list(self, name: str, i: int) -> _Reading:
+        """The list in parentheses that begins at token `i`, of members or of what is watched for."""
         kinds = self._tokens.kinds
         if kinds[i] != "(":
             self._fail(f"{name} is a list in parentheses", i)
         i += 1
         while kinds[i] != ")":
-            self._named[name].append((self._watched(i, name), self._tokens.starts[i]))
-            i += 1
+            if self._known[name] == "members":
+                item, i = yield from self._pair(i, name)
+            else:
+                item, i = (self._watched(i, name), self._tokens.starts[i]), i + 1
+            self._named[name].append(item)
             if kinds[i] == ",":
                 i += 1
             elif kinds[i] != ")":
                 self._fail('expected "," or ")" here', i)
-        return i
+        return i + 1
 
     def _watched(self, i: int, what: str) -> bytes | int:
         """What free text or free tokens end at."""
@@ -230,15 +204,15 @@ class Call:
 
     # -- meaning --------------------------------------------------------------------------------------------------
 
-    def node(self, end: int, book: RuleBook) -> Node:
-        """The finished call, which ends at the offset `end`; rules that it takes are added to `book`."""
+    def _node(self, end: int) -> Node:
+        """The finished call, which ends at the offset `end`."""
         span = Span(self.start, end)
         values = [given[0] for given in self._given]
         match self._name:
             case "Regex":
-                return self._regex(span, book)
+                return self._regex(span)
             case "Substring":
-                return embedded(substring_grammar(values), book, "Substring.rule", span)
+                return embedded(substring_grammar(values), self._book, "Substring.rule", span)
             case "Unordered":
                 return self._members(span)
             case "TokenTagDispatch":
@@ -273,7 +247,7 @@ class Call:
             self._tokens.fail(wrong, self.start)
         return made
 
-    def _regex(self, span: Span, book: RuleBook) -> Node:
+    def _regex(self, span: Span) -> Node:
         """The pattern's node, and the rules of its automaton where it has assertions."""
         tokens = self._tokens
         if len(self._given) != 1:
@@ -288,7 +262,7 @@ class Call:
         except GrammarError as error:
             where = f" (column {error.column} of the pattern)" if error.column is not None else ""
             raise type(error)(error.reason + where, tokens.source, offset) from None
-        return embedded(ir, book, "Regex.rule", span)
+        return embedded(ir, self._book, "Regex.rule", span)
 
 
 def _token_id(tokens: Tokens, i: int, what: str) -> int:

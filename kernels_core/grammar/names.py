@@ -32,15 +32,5 @@ def undefined(name: str, known: Collection[str], *, role: str = "rule") -> str:
     return f"{message}; the rules are: {', '.join(map(_shortened, some))}{more}" if some else message
 
 
-def fresh(name: str, taken: Collection[str]) -> str:
-    """`name`, or `name_1`, `name_2`, ...: the first that is not in `taken`."""
-    if name not in taken:
-        return name
-    number = 1
-    while f"{name}_{number}" in taken:
-        number += 1
-    return f"{name}_{number}"
-
-
 def _shortened(name: str) -> str:
     return name if len(name) <= _LONGEST else name[: _LONGEST - 3] + "..."

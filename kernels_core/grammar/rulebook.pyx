@@ -88,12 +88,12 @@ cdef class RuleBook:
         self.rules[name] = Rule(name, body, notes)
         return RuleRef(name)
 
-    def defer(self, str hint not None, key not None, make not None):
-        """A new rule whose body `make(compact)` makes when it is needed; `key()` stands for it
-        (`rules.DeferredRule`).
+    def defer(self, str hint not None, key not None, make not None, tokens=None):
+        """A new rule whose body `make(compact)` makes when it is needed; `key()` stands for it, and `tokens()` are
+        those that it names, if it may name any (`rules.DeferredRule`).
         """
         cdef str name = self.free_name(hint)
-        self.rules[name] = _Promised(name, key, make)
+        self.rules[name] = _Promised(name, key, make, tokens)
         return RuleRef(name)
 
     def add(self, str hint not None, body):
@@ -167,19 +167,22 @@ cdef class _Promised(DeferredRule):
     """A rule with its key, and a function that makes the body."""
 
     cdef bytes known_key
-    cdef object digest, maker
+    cdef object digest, maker, named
 
-    def __init__(self, str name, digest, maker):
+    def __init__(self, str name, digest, maker, named):
         self.name = name
         self.notes = ()
-        self.digest = digest
-        self.maker = maker
+        self.digest, self.maker, self.named = digest, maker, named
 
     @property
     def key(self):
         if self.known_key is None:
             self.known_key = self.digest()
         return self.known_key
+
+    @property
+    def tokens(self):
+        return () if self.named is None else self.named()
 
     def make(self, compact):
         return self.maker(compact)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Callable
+from operator import attrgetter
 
 import pytest
 
@@ -20,9 +22,11 @@ from kernels_core.grammar.regular.languages import (
     TooManyStates,
     Words,
     complement,
+    derivative,
     intersection,
     words,
 )
+from kernels_core.grammar.regular.machines import Machine, Stepped
 from kernels_core.grammar.regular.memo import Memo, memo
 from kernels_core.grammar.regular.patterns import ecma_search as search
 from kernels_core.grammar.tree import Literal
@@ -140,14 +144,14 @@ def test_answers_are_no_business_of_the_collector_and_live_as_long_as_they_are_r
 
 def test_what_took_too_much_work_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Language] = []
-    derive = dfa._derive
 
-    def counted(item: Language, letters: tuple[Ranges, ...], limit: int) -> dfa.Dfa:
+    def by_derivatives(item: Language, letters: tuple[Ranges, ...]) -> Machine:
         made.append(item)
-        return derive(item, letters, limit)
+        samples = [ranges[0][0] for ranges in letters]
+        return Stepped(item, lambda language, letter: derivative(language, samples[letter]), is_nullable, len(letters))
 
-    monkeypatch.setattr(dfa, "explore", lambda *_: None)  # the quick way, which is for small ones
-    monkeypatch.setattr(dfa, "_derive", counted)
+    is_nullable: Callable[[Language], bool] = attrgetter("nullable")
+    monkeypatch.setattr(dfa, "reader", by_derivatives)  # not the quick way, which is for small ones
     monkeypatch.setattr(dfa, "_MOST_WORK", 10)
     item = intersection(search("once"), complement(search("never")))
     for limit in (1_000, 10_000, 1_000):

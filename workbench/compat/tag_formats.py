@@ -7,7 +7,7 @@ from typing import Any
 
 from kernels_core.errors import InvalidStructuralTagError
 from kernels_core.grammar.json_schema.exact_text import shown
-from kernels_core.grammar.structural_tag.fields import pointer
+from kernels_core.grammar.json_schema.problems import child
 
 Change = Callable[[dict[str, Any]], dict[str, Any]]
 _BELOW = ("content", "elements", "tags", "rules")  # the keys of a format under which other formats stand
@@ -31,10 +31,10 @@ def with_schemas(tag: Mapping[str, Any], change: Change) -> dict[str, Any]:
 
     def read(value: Mapping[str, Any] | Sequence[Any], path: str, depth: int) -> Any:
         if not isinstance(value, Mapping):
-            return [walk(item, pointer(path, at), depth) for at, item in enumerate(value)]
+            return [walk(item, child(path, at), depth) for at, item in enumerate(value)]
         if value.get("type") in ("json_schema", "qwen_xml_parameter"):
             return change(_by_our_keys(value, path))
-        return {key: walk(item, pointer(path, key), depth) if key in _BELOW else item for key, item in value.items()}
+        return {key: walk(item, child(path, key), depth) if key in _BELOW else item for key, item in value.items()}
 
     return {**tag, "format": walk(tag["format"], "#/format", 0)}
 
@@ -47,6 +47,6 @@ def _by_our_keys(value: Mapping[str, Any], path: str) -> dict[str, Any]:
         any_order = form.pop("any_order")
         if not isinstance(any_order, bool):
             reason = f"true or false is expected here, not {shown(any_order)}"
-            raise InvalidStructuralTagError(reason, pointer(path, "any_order"))
+            raise InvalidStructuralTagError(reason, child(path, "any_order"))
         form["order"] = "loose" if any_order else "declared"
     return form

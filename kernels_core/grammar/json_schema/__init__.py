@@ -13,7 +13,6 @@ from .caps import caps_of
 from .compile import (
     CompiledSchema,
     compile_schema,
-    defer_schema,
     load_schema,
     reached_resources,
     read_again,
@@ -32,7 +31,6 @@ __all__ = [
     "SchemaProblem",
     "caps_of",
     "compile_schema",
-    "defer_schema",
     "explain_schema",
     "load_schema",
     "reached_resources",

@@ -182,17 +182,14 @@ def item_steps(algebra: SchemaAlgebra, items: Items) -> Steps[_State, ItemStep]:
     bounds += [max(start, stop or 0) for count in items.counts for start, stop, _ in count.cells]
     last = max(bounds)
     values = _values(algebra, items, last) if items.unique is not None else None
-    start: _State = (0, (0,) * len(items.counts), frozenset(), False, False)
-    steps: Steps[_State, ItemStep] = Steps(start, MAX_ITEM_EDGES)
-    work: list[tuple[int, _State]] = [(0, start)]
-    while work:
-        number, state = work.pop()
+
+    def behind(state: _State) -> tuple[bool, list[tuple[ItemStep | None, _State]]]:
         position, counts, seen, twice, written = state
         met = all(have >= count.least for have, count in zip(counts, items.counts, strict=True))
-        if written and met and position >= items.least and (items.unique is not False or twice):
-            steps.final.add(number)
+        done = written and met and position >= items.least and (items.unique is not False or twice)
+        ways: list[tuple[ItemStep | None, _State]] = []
         if items.most is not None and position >= items.most:
-            continue
+            return done, ways
         after = min(position + 1, last)
         for term, reached, value in _next_items(algebra, items, position, counts, values):
             repeated = value is not None and value in seen
@@ -201,9 +198,10 @@ def item_steps(algebra: SchemaAlgebra, items: Items) -> Steps[_State, ItemStep]:
             both = twice or repeated
             # Once a value came twice, what else was seen no longer matters.
             now = seen | {value} if value is not None and not (both and not items.unique) else frozenset()
-            target: _State = (after, reached, now if values is not None else frozenset(), both, True)
-            steps.edge(number, (term, written), steps.reach(target, work))
-    return steps
+            ways.append(((term, written), (after, reached, now if values is not None else frozenset(), both, True)))
+        return done, ways
+
+    return Steps((0, (0,) * len(items.counts), frozenset(), False, False), behind, MAX_ITEM_EDGES)
 
 
 def _next_items(

@@ -139,11 +139,10 @@ def compile_schema(
     text: str,
     options: SchemaOptions,
     resources: Mapping[str, Any],
-    write: Callable[..., Emitter] = Emitter,
     *,
     defer: bool = False,
 ) -> CompiledSchema:
-    """Compile a loaded schema; `text` is its JSON text.  `write` makes the emitter: another one writes no JSON.
+    """Compile a loaded schema; `text` is its JSON text.
 
     `defer`: rules of sub-schemas that cannot have problems are made when they are needed (`GrammarIR.expand`).
 
@@ -151,7 +150,7 @@ def compile_schema(
     """
     book = RuleBook()
     waits = defer and _may_wait(options)
-    document = LazyDocument(schema, text, QuickWriter(book, options, waits=waits), resources, write)
+    document = LazyDocument(schema, text, QuickWriter(book, options, waits=waits), resources)
     try:
         made = _compiled(document, text, partial(_normal, frozenset(book.rules)))
     except Exception:
@@ -201,17 +200,27 @@ def _compiled(document: LazyDocument, text: str, check: Callable[[GrammarIR], Gr
         raise
 
 
-def defer_schema(
-    schema: Any, text: str, options: SchemaOptions, book: RuleBook, writers: dict[SchemaOptions, QuickWriter]
-) -> CompiledSchema | None:
+def schema_rules(
+    schema: Any,
+    text: str,
+    options: SchemaOptions,
+    book: RuleBook,
+    writers: dict[object, QuickWriter],
+    write: Callable[..., Emitter],
+    way: object,
+) -> CompiledSchema:
     """Compile a loaded schema that nobody changes into `book`, whose rules are those of the result.
 
-    None where nothing may be put off.  `writers` is kept by the caller, so that the schemas of one grammar share
-    strings and blanks; the caller brings the rules of all to normal form.  Raises what `compile_schema` does.
+    `write` makes the emitter: another one writes no JSON, and puts nothing off.  `writers` is kept by the caller, so
+    that the schemas of one grammar that are written in one `way` share strings and blanks; the caller brings the rules
+    of all to normal form.  Raises what `compile_schema` does.
     """
-    if not _may_wait(options):
-        return None
-    writer = writers.get(options)
+    writer = writers.get((options, way))
     if writer is None:
-        writer = writers[options] = QuickWriter(book, options)
-    return _compiled(LazyDocument(schema, text, writer, {}), text, _with_text)
+        writer = QuickWriter(book, options, waits=write is Emitter and _may_wait(options))
+        writers[options, way] = writer
+    document = LazyDocument(schema, text, writer, {}, write)
+    made = _compiled(document, text, _with_text)
+    if not writer.waits:
+        document.forget()
+    return made

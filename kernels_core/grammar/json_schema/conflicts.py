@@ -52,13 +52,7 @@ def _search(reader: Reader, term: Term, depth: int, seen: set[Term]) -> tuple[st
         if isinstance(term, Place):
             return _keyword(reader, term)
         return (place.pointer if place else "#", "allOf", "the schemas that apply here have no value in common")
-    if (
-        shape.null
-        or shape.booleans
-        or shape.numbers
-        or shape.arrays
-        or not reader.algebra.is_void_shape(type(shape)(False, frozenset(), shape.numbers, shape.strings, (), ()))
-    ):
+    if not reader.algebra.is_void_shape(replace(shape, objects=())):
         return None
     for members in shape.objects:
         for name in members.required:

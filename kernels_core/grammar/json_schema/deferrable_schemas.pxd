@@ -43,7 +43,9 @@ cdef class DeferrableSchemas:
     cdef bint _patterns(self, dict schema, value, int depth, int level) except -1
     cdef object through(self, dict schema)
     cdef object _target(self, reference)
-    cdef int _fit(self, dict schema, types) except -1
+    cdef int _fit(self, dict schema, int types) except -1
 
 
 cdef int type_of(str word) except -1
+cdef int types_of(value) except -1
+cdef int kind_of(value) except -1

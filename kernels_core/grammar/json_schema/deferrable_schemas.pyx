@@ -19,9 +19,9 @@ from libcpp.utility cimport pair
 
 from kernels_core.clock cimport breathe
 from kernels_core.grammar.json_schema.keywords.quick cimport (
-    ARRAY, BOOLEAN, BOUND, CONSTANTS, FALSE_ALONE, FORMAT, INTEGER, ITEM_COUNT, ITEMS, LENGTH, MEMBERS, NAMES, NEVER,
-    NULL_TYPE, NUMBER, OBJECT, ONE_CONSTANT, OPTIONS, OTHER_ITEMS, OTHER_MEMBERS, PATTERN, PATTERNS, QuickTable,
-    STRING, TYPE,
+    ARRAY, BOOLEAN, BOUND, CONSTANTS, EVERY_TYPE, FALSE_ALONE, FORMAT, INTEGER, ITEM_COUNT, ITEMS, LENGTH, MEMBERS,
+    NAMES, NEVER, NULL_TYPE, NUMBER, OBJECT, ONE_CONSTANT, OPTIONS, OTHER_ITEMS, OTHER_MEMBERS, PATTERN, PATTERNS,
+    QuickTable, STRING, TYPE,
 )
 from kernels_core.grammar.canonical_json cimport PyUnicode_IS_COMPACT_ASCII, is_word
 
@@ -31,7 +31,6 @@ from kernels_core.grammar.json_schema.disjoint import all_disjoint, signature
 from kernels_core.grammar.json_schema.keywords import QUICK
 from kernels_core.grammar.json_schema.simple_patterns import are_disjoint, is_simple
 
-cdef frozenset TYPES = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
 cdef int NONE_KNOWN = 0, SOME_FIT = 1, NONE_FIT = 2         # of constants
 cdef int DEFERRABLE = 1, NOT_DEFERRABLE = 2, OPEN = 3       # OPEN + the level at which it was opened
 cdef int DEEPEST = 200          # schemas in schemas; what is deeper is compiled at once
@@ -189,8 +188,7 @@ cdef class DeferrableSchemas:
 
     cdef bint _look(self, dict schema, int depth, int level) except -1:
         cdef bint bounds = False, lengths = False, constants = False, sized = False, named = self.spelling is not None
-        cdef int number, quick, fit
-        types = None
+        cdef int number, quick, fit, types = EVERY_TYPE
         for word, value in schema.items():
             found = self.words.get(word)
             if found is None:
@@ -206,7 +204,7 @@ cdef class DeferrableSchemas:
             if not self._is_read(schema, quick, value, depth, level):
                 return False
             if quick == TYPE:
-                types = value
+                types = types_of(value)
             elif quick == MEMBERS or quick == NAMES:
                 named = True
             elif quick == CONSTANTS or quick == ONE_CONSTANT:
@@ -239,14 +237,7 @@ cdef class DeferrableSchemas:
     cdef bint _is_read(self, dict schema, int quick, value, int depth, int level) except -1:
         """Whether the value of a keyword, which is read in the way `quick`, is of the kind that can be read so."""
         if quick == TYPE:
-            if type(value) is str:
-                return value in TYPES
-            if type(value) is not list or not value:
-                return False
-            for one in <list>value:
-                if type(one) is not str or one not in TYPES:
-                    return False
-            return True
+            return types_of(value) != 0
         if quick == MEMBERS:
             return type(value) is dict
         if quick == NAMES:
@@ -352,7 +343,7 @@ cdef class DeferrableSchemas:
             for other in schema:
                 if other in self.words and other != word and other != "type":
                     return False
-            if type(beside) is not str or beside not in TYPES:
+            if type(beside) is not str or not type_of(beside):
                 return False
         if not self._go_together(word, <list>value, beside):
             return False
@@ -460,35 +451,29 @@ cdef class DeferrableSchemas:
             self.pointers = bool(self.pointers())
         return pointed(self.root, reference) if self.pointers else UNSET
 
-    cdef int _fit(self, dict schema, types) except -1:
+    cdef int _fit(self, dict schema, int types) except -1:
         """Whether some constants are of the types that are asked for; they are all scalars, or nothing is known.
 
         What else is asked of arrays says nothing of scalars.  Members are not looked into here.
         """
         cdef bint some = False, whole = False
+        cdef int kind
         if "enum" in schema and "const" in schema or "properties" in schema or "required" in schema:
             return NONE_KNOWN
         cdef list values = schema["enum"] if "enum" in schema else [schema["const"]]
         for value in values:
-            if value is None:
-                kind = "null"
-            elif value is True or value is False:
-                kind = "boolean"
-            elif type(value) is str:
+            kind = kind_of(value)
+            if kind == STRING:
                 if not _is_text(value) or self.spelling is not None and not self.spelling.is_safe(value):
                     return NONE_KNOWN
-                kind = "string"
-            elif type(value) is int and -LARGEST < value < LARGEST:
-                kind = "integer"
-            elif type(value) is not int and _is_number(value):
-                kind = "number"
-                whole = whole or value == int(value)        # an integer in some dialects
-            else:
+            elif kind == INTEGER or kind == NUMBER:
+                if not _is_number(value):
+                    return NONE_KNOWN
+                whole = whole or kind == NUMBER and value == int(value)     # an integer in some dialects
+                kind |= NUMBER
+            elif not kind:
                 return NONE_KNOWN
-            if types is None or kind == types or type(types) is list and kind in types:
-                some = True
-            elif kind == "integer" and (types == "number" or type(types) is list and "number" in types):
-                some = True
+            some = some or kind & types != 0
         return SOME_FIT if some else NONE_KNOWN if whole else NONE_FIT
 
 
@@ -529,6 +514,32 @@ cdef int type_of(str word) except -1:
     return NULL_TYPE if is_word(word, b"null", 4) else 0
 
 
+cdef int types_of(value) except -1:
+    """The types that a name or a list of names says; 0 for others."""
+    cdef int found = 0, one
+    if type(value) is str:
+        return type_of(value)
+    for name in value if type(value) is list else ():
+        one = type_of(name) if type(name) is str else 0
+        if not one:
+            return 0
+        found |= one
+    return found
+
+
+cdef int kind_of(value) except -1:
+    """The type of a constant; 0 for arrays and objects."""
+    if value is None:
+        return NULL_TYPE
+    if type(value) is str:
+        return STRING
+    if type(value) is bool:
+        return BOOLEAN
+    if type(value) is int:
+        return INTEGER
+    return NUMBER if type(value) is float or type(value) is Decimal else 0
+
+
 cdef bint _is_count(value) except -1:
     return type(value) is int and 0 <= value <= 1_000_000
 
@@ -558,7 +569,7 @@ cdef bint _in_order(dict schema, str low, str high) except -1:
     return low not in schema or high not in schema or schema[low] <= schema[high]
 
 
-cdef bint _has_room(dict schema, types) except -1:
+cdef bint _has_room(dict schema, int types) except -1:
     """Whether numbers certainly lie between the bounds, whole ones if those are asked for."""
     cdef double low = -1e13, high = 1e13
     for word in ("minimum", "exclusiveMinimum"):
@@ -569,6 +580,6 @@ cdef bint _has_room(dict schema, types) except -1:
             high = min(high, float(schema[word]))
     if "exclusiveMinimum" in schema or "exclusiveMaximum" in schema:
         return high - low > 2
-    if types == "integer" or type(types) is list and "integer" in types:
+    if types & (INTEGER | NUMBER) == INTEGER:
         return high - low >= 1 or (high == low and low == <long long>low)
     return low <= high

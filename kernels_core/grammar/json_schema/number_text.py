@@ -18,7 +18,6 @@ Read on: `numbers.py` (the sets), `graph.py` (automata as rules).
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -30,7 +29,10 @@ from ..ir import CharSet, Empty, Literal, Never, Node
 from ..nodes import choice, literal, repeat, seq
 from ..regular.dfa import Dfa, TooManyStates, minimal
 from ..regular.graph import Graph
+from ..regular.languages import Language
+from ..regular.machines import Both, Stepped, explore, reader
 from ..regular.memo import memo
+from ..regular.patterns import full_match
 from ..rulebook import RuleBook
 from .digits import ANY_FRACTION, DIGIT, DIGITS, NATURAL, NONZERO, ZERO_FRACTION, decimals, maybe, naturals, places
 from .numbers import EVERY, FEW_DIGITS, MOST_BEFORE, MOST_BEHIND, Numbers, Piece
@@ -297,34 +299,19 @@ def _tails(dfa: Dfa) -> dict[int, int]:
 
 # -- the automaton that reads digits ------------------------------------------------------------------------------
 
-# It is a product of small machines, each of which reads the digits and the point, and keeps what it has to know.
+# It is a product: digits in their form, and small machines, each of which keeps what it has to know of a condition.
 
 _POINT = 10  # as a letter, behind the ten digits
 _LETTERS = (*(((0x30 + digit, 0x30 + digit),) for digit in range(10)), ((0x2E, 0x2E),))
-_START, _ZERO, _WHOLE, _BEHIND_POINT, _FRACTION, _FRACTION_0 = range(6)
 _LESS, _EQUAL, _GREATER = -1, 0, 1
 
 
-class _Spelling:
+def _digits(form: _Form) -> Language:
     """Digits, perhaps a point and digits, in some form: no zero in front of others, and of the shortest none at the
     end."""
-
-    start = _START
-
-    def __init__(self, form: _Form) -> None:
-        self.form = form
-
-    def step(self, state: int, letter: int) -> int | None:
-        if letter == _POINT:
-            return _BEHIND_POINT if state in (_ZERO, _WHOLE) and self.form.pointed else None
-        if state in (_START, _WHOLE):
-            return _WHOLE if state or letter else _ZERO
-        if state == _ZERO:
-            return None
-        return _FRACTION_0 if self.form.canonical and not letter else _FRACTION
-
-    def accepts(self, state: int) -> bool:
-        return state == _FRACTION or (self.form.whole and state in (_ZERO, _WHOLE))
+    fraction = r"\.[0-9]*[1-9]" if form.canonical else r"\.[0-9]+"
+    behind = fraction if not form.whole else f"(?:{fraction})?" if form.pointed else ""
+    return full_match(f"(?:0|[1-9][0-9]*){behind}")
 
 
 class _Bound:
@@ -402,7 +389,7 @@ class _Divisor:
 @memo(1 << 9, 500_000, lambda dfa, piece, form: len(dfa.table) * len(dfa.letters))
 def _plain_dfa(piece: Piece, form: _Form) -> Dfa:
     """Digits, perhaps a point and digits: all spellings (or the shortest) of the numbers of a piece above 0."""
-    machines: list[Any] = [_Spelling(form)]
+    machines: list[Any] = []
     if piece.low is not None:
         machines.append(_Bound(piece.low, 1, is_open=piece.low_open))
     if piece.high is not None:
@@ -410,38 +397,9 @@ def _plain_dfa(piece: Piece, form: _Form) -> Dfa:
     if piece.step:
         machines.append(_Divisor(piece.step, wanted=True))
     machines += [_Divisor(gap, wanted=False) for gap in sorted(piece.gaps)]
-
-    steps = [machine.step for machine in machines]
-    first = tuple(machine.start for machine in machines)
-    numbers: dict[tuple[Any, ...], int] = {first: 0}
-    queue = deque([first])
-    table: list[list[int]] = []
-    accepting: list[bool] = []
-    while queue:
-        state = queue.popleft()
-        look(400 * len(machines))
-        accepting.append(all(machine.accepts(part) for machine, part in zip(machines, state, strict=True)))
-        row = []
-        for letter in range(11):
-            parts = []
-            for step, part in zip(steps, state, strict=True):
-                after = step(part, letter)
-                if after is None:
-                    break
-                parts.append(after)
-            if len(parts) < len(steps):
-                row.append(-1)
-                continue
-            target = tuple(parts)
-            number = numbers.get(target)
-            if number is None:
-                number = numbers[target] = len(numbers)
-                if number >= MAX_NUMBER_STATES:
-                    raise TooManyStates(MAX_NUMBER_STATES)
-                queue.append(target)
-            row.append(number)
-        table.append(row)
-    return minimal(Dfa(_LETTERS, table, accepting))
+    conditions = [Stepped(machine.start, machine.step, machine.accepts, len(_LETTERS)) for machine in machines]
+    both = Both([reader(_digits(form), _LETTERS), *conditions])
+    return minimal(Dfa(_LETTERS, *explore(both, MAX_NUMBER_STATES)))
 
 
 # -- with an exponent ----------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from kernels_core.grammar.json_schema.keywords.quick cimport (
     ARRAY, BOOLEAN, CONSTANTS, EVERY_TYPE, FALSE_ALONE, FORMAT, INTEGER, NULL_TYPE, NUMBER, OBJECT, ONE_CONSTANT, OPTIONS,
     QuickTable, STRING, TYPE,
 )
-from kernels_core.grammar.json_schema.deferrable_schemas cimport DeferrableSchemas, type_of
+from kernels_core.grammar.json_schema.deferrable_schemas cimport DeferrableSchemas, kind_of, type_of, types_of
 from kernels_core.grammar.json_schema.quick_writer cimport Frame, QuickWriter
 from kernels_core.grammar.compact_body cimport ListedWords
 from kernels_core.grammar.nodes cimport choice, repeat, seq
@@ -152,12 +152,7 @@ cdef class QuickReader:
             quick, of = TABLE.quick[number], TABLE.types[number]
             words.says_something = True
             if quick == TYPE:
-                words.types = 0
-                if type(said) is str:
-                    words.types = type_of(said)
-                else:
-                    for one in <list>said:
-                        words.types |= type_of(one)
+                words.types = types_of(said)
             elif quick == OPTIONS:
                 words.options = said
             elif quick == CONSTANTS:
@@ -269,7 +264,7 @@ cdef class QuickReader:
             if words.options is not None:
                 work += words.options
             elif words.constants is not None:
-                numbers += any([_kind(value) & (INTEGER | NUMBER) for value in words.constants])
+                numbers += any([kind_of(value) & (INTEGER | NUMBER) for value in words.constants])
             else:
                 numbers += words.types & (INTEGER | NUMBER) != 0
                 spelt += words.types & STRING and words.spelt is not None
@@ -494,7 +489,7 @@ cdef class QuickReader:
         """Constants that fit their types, as they are."""
         cdef list nodes = [], fitting = _fitting(words)
         texts = frozenset([value for value in fitting if type(value) is str])
-        numbers = [value for value in fitting if _kind(value) == INTEGER or _kind(value) == NUMBER]
+        numbers = [value for value in fitting if kind_of(value) == INTEGER or kind_of(value) == NUMBER]
         if texts:
             nodes.append(self.writer.speller.written(WordsOf(texts)))
         if numbers:
@@ -558,17 +553,6 @@ cdef list _names(int types):
     return [name for name in TYPES if types & type_of(name)]
 
 
-cdef int _kind(value):
-    """The type of a constant."""
-    if value is None:
-        return NULL_TYPE
-    if type(value) is str:
-        return STRING
-    if type(value) is bool:
-        return BOOLEAN
-    return INTEGER if type(value) is int else NUMBER
-
-
 cdef tuple _bounds(dict said):
     """The bounds that a schema sets to numbers: the least, whether it is out, the most, whether it is out."""
     cdef bint low_open = False, high_open = False
@@ -587,7 +571,7 @@ cdef list _fitting(Words words):
     cdef list found = []
     cdef int kind
     for value in words.constants:
-        kind = _kind(value)
+        kind = kind_of(value)
         if kind == INTEGER or kind == NUMBER:
             kind = NUMBER | (INTEGER if kind == INTEGER or value == int(value) else 0)
         if kind & words.types:

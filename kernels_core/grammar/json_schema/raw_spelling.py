@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from .. import charset
 from ..charset import Ranges
 from ..compact_body import Bounded, Diagram
-from ..ir import Empty, Literal, Node, RuleRef
+from ..ir import Empty, Node
 from ..nodes import char_set, choice, literal, repeat
 from ..regular.languages import (
     ALL,
@@ -95,34 +95,13 @@ def _letters(language: Language) -> Ranges:
             return charset.ALL
 
 
-class Outside:
-    """Rules in the `book` of a whole tag, which the schemas in it share.
-
-    A schema's rules are made in a book of their own and moved later.  Until then a stand-in there means a rule here:
-    `names` maps the one to the other.
-    """
-
-    def __init__(self, book: RuleBook) -> None:
-        self.book = book
-        self.names: dict[str, str] = {}
-
-    def stand_in(self, node: Node, book: RuleBook) -> Node:
-        """What means `node`, if that is a rule here, in `book`."""
-        if not isinstance(node, RuleRef):
-            return node
-        found = book.share(("outside", node), node.name, lambda: Literal(node.name.encode()))
-        self.names[found.name] = node.name
-        return found
-
-
 class CarefulSpeller(Speller):
-    """JSON strings that hold none of the texts in `avoid`: keys and values.  Those that are counted are `outside`."""
+    """JSON strings that hold none of the texts in `avoid`: keys and values."""
 
-    def __init__(self, book: RuleBook, avoid: Iterable[str], outside: Outside, *, any_spelling: bool) -> None:
+    def __init__(self, book: RuleBook, avoid: Iterable[str], *, any_spelling: bool) -> None:
         super().__init__(book, any_spelling=any_spelling)
         self.avoid = tuple(avoid)
-        self._outside = outside
-        self._counting = Speller(outside.book, any_spelling=any_spelling, defer=True)
+        self._counting = Speller(book, any_spelling=any_spelling, defer=True)
         self.most_pairs_in_full = self._counting.most_pairs_in_full = _MOST_PAIRS_IN_FULL
 
     def string(self, language: Language, hint: str = "string") -> Node:
@@ -131,7 +110,7 @@ class CarefulSpeller(Speller):
         counted = [part for part in parts if self.counted_beside(part) is not None]
         if not counted:
             return super().string(language, hint)
-        ways = [self._outside.stand_in(self._counting.string(part, hint), self.book) for part in counted]
+        ways = [self._counting.string(part, hint) for part in counted]
         others = union(*(part for part in parts if part not in counted))
         return choice(ways if others == NOTHING else (*ways, super().string(others, hint)))
 
@@ -153,10 +132,6 @@ class RawSpeller(Speller):
         self._entities = dict(entities or {})
         self._special = charset.normalise((ord(letter), ord(letter)) for letter in self._entities)
         self.way = ("raw", *self._entities.items())
-
-    def text(self, text: str) -> Node:
-        """One string."""
-        return self._text(text)
 
     def texts(self, language: Language, hint: str) -> Node:
         """All strings of `language`, as a rule of their own.  Raises `TooManyStates`."""
@@ -186,12 +161,12 @@ class RawSpeller(Speller):
 
     def in_full(self, language: Language) -> Node:
         content = self._without_automaton(language, self.most_pairs_in_full)
-        return self._automaton(language) if content is None else content
+        return self.automaton(language) if content is None else content
 
-    def _text(self, text: str) -> Node:
+    def text(self, text: str) -> Node:
         return literal("".join(self._entities.get(letter, letter) for letter in text).encode())
 
-    def _characters(self, ranges: Ranges) -> Node:
+    def characters(self, ranges: Ranges) -> Node:
         return self.book.remember(("raw", ranges, *self._entities), lambda: self._written_as(ranges))
 
     def _written_as(self, ranges: Ranges) -> Node:
@@ -199,8 +174,5 @@ class RawSpeller(Speller):
         named = (name for letter, name in self._entities.items() if charset.contains(ranges, ord(letter)))
         return choice((plain, *(literal(name.encode()) for name in named)))
 
-    def _everything(self) -> Node:
-        return repeat(self._characters(charset.ALL), 0, None)
-
-    def _other(self, letters: str) -> Node:
-        return self._characters(charset.complement(charset.normalise((ord(letter), ord(letter)) for letter in letters)))
+    def everything(self) -> Node:
+        return repeat(self.characters(charset.ALL), 0, None)

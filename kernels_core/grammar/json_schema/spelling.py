@@ -19,7 +19,7 @@ Read on: `escape_texts.py`, `languages.pyx`, `dfa.py`, `graph.py`, `../compact_b
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 from .. import charset
 from ..charset import Ranges
 from ..compact_body import Bounded, Diagram, ExcludedWords
-from ..ir import CharSet, Literal, Node, RuleRef
-from ..nodes import MAX_REPEAT, char_set, choice, literal, repeat, seq
+from ..ir import Literal, Node, RuleRef
+from ..nodes import char_set, choice, literal, seq
 from ..regular.dfa import MAX_STATES, Dfa, TooManyStates, determinise, surely_some
 from ..regular.graph import Graph
 from ..regular.languages import (
@@ -37,9 +37,7 @@ from ..regular.languages import (
     Alt,
     And,
     Cat,
-    Chars,
     Language,
-    Loop,
     Not,
     Words,
     concat,
@@ -52,6 +50,7 @@ from ..regular.lengths import with_length
 from ..regular.memo import memo
 from ..regular.prefixes import ends_once
 from ..regular.spans import Span, spans
+from ..regular.to_rules import LanguageWriter
 from ..rulebook import RuleBook
 from .counting import MAX_PAIRS, MAX_PAIRS_IN_FULL, counted_text, has_few_pairs
 from .escape_texts import (
@@ -95,9 +94,10 @@ _FEW_STATES = 1_000
 _INLINE_WORDS = 4
 
 
-class Speller:
-    """Makes grammar nodes for sets of strings; rules that are needed go to `book`."""
+class Speller(LanguageWriter):
+    """Makes grammar nodes for sets of strings; `content` is without quotes."""
 
+    most_states = MAX_STATES
     # Long strings are counted by halving where an automaton has at most so many pairs of connected states.
     most_pairs = MAX_PAIRS
     # The same where the parser counts, which has to be possible without it.
@@ -105,11 +105,10 @@ class Speller:
 
     def __init__(self, book: RuleBook, *, any_spelling: bool, defer: bool = False) -> None:
         """`defer`: rules that are large and cannot fail are made when they are needed."""
-        self.book = book
+        super().__init__(book, "text")
         self.any_spelling = any_spelling
         self.defer = defer
         self.way: tuple[object, ...] = ("string", any_spelling)  # what its texts depend on besides the strings
-        self._others: dict[str, Node] = {}
         self.others: dict[frozenset[str], Node] = {}  # by the words that are left out
 
     def string(self, language: Language, hint: str = "string") -> Node:
@@ -169,7 +168,7 @@ class Speller:
     def in_full(self, language: Language) -> Node:
         """What `compact` says.  Raises `TooManyStates`."""
         if not isinstance(language, And | Not):
-            return seq((QUOTE, self._automaton(language), QUOTE))
+            return seq((QUOTE, self.automaton(language), QUOTE))
         content = self._without_automaton(language, self.most_pairs_in_full)
         return self.quoted(language) if content is None else seq((QUOTE, content, QUOTE))
 
@@ -217,35 +216,11 @@ class Speller:
         """One string from behind the opening quote."""
         if not self.any_spelling and not _NOT_LETTERS(text):
             return Literal(b'%b"' % text.encode())
-        return seq((self._text(text), QUOTE))
+        return seq((self.text(text), QUOTE))
 
-    def content(self, language: Language) -> Node:
-        """The strings of `language`, without quotes.  Raises `TooManyStates`."""
-        bounds = length_bounds(language)
-        if bounds is not None and language != ALL:
-            return self._repeat(self._characters(charset.ALL), *bounds)
-        match language:
-            case Words():
-                return choice([self._text(text) for text in sorted(language.words)])
-            case Chars():
-                return self._characters(language.ranges)
-            case Cat():
-                return seq([self.content(item) for item in language.items])
-            case Alt():
-                return choice([self.content(item) for item in language.items])
-            case Loop():
-                if language == ALL:
-                    return self._everything()
-                return self._repeat(self.content(language.item), language.least, language.most)
-            case _:
-                content = self._without_automaton(language)
-                return self._automaton(language) if content is None else content
-
-    def _repeat(self, item: Node, least: int, most: int | None) -> Node:
-        # Counts beyond what the engine counts are beyond every text, too.
-        if most is not None and most > MAX_REPEAT:
-            most = None
-        return repeat(item, min(least, MAX_REPEAT), most)
+    def combined(self, language: Language) -> Node:
+        content = self._without_automaton(language)
+        return self.automaton(language) if content is None else content
 
     def _without_automaton(self, language: Language, most_pairs: int | None = None) -> Node | None:
         """An intersection or complement as it can be written without its automaton; None if it cannot."""
@@ -263,7 +238,7 @@ class Speller:
         if bounds[1] is not None and bounds[1] > _FEW_CHARACTERS:
             dfa = determinise(_uncounted(excluded, others))
             if has_few_pairs(dfa, most_pairs):
-                return counted_text(dfa, bounds[0], bounds[1], self.book, self._characters, "counted")
+                return counted_text(dfa, bounds[0], bounds[1], self.book, self.characters, "counted")
         return None
 
     def counted_beside(self, language: Language) -> CountedText | None:
@@ -286,25 +261,6 @@ class Speller:
         if found is None or found[0][1] is not None or found[0][0] > most:
             return None
         return CountedText(dfa, found, least, most)
-
-    def _automaton(self, language: Language) -> Node:
-        dfa = determinise(language)
-        graph = Graph(len(dfa.table))
-        end = -1
-        for state in range(len(dfa.table)):
-            edges = dfa.edges(state)
-            if dfa.accepting[state] and edges == {state: charset.ALL}:
-                # From here on everything is allowed: the rule for that is shared.
-                if end < 0:
-                    end = graph.state(final=True)
-                graph.edge(state, self._everything(), end)
-                graph.finish(state)
-                continue
-            if dfa.accepting[state]:
-                graph.finish(state)
-            for target, ranges in edges.items():
-                graph.edge(state, self._characters(ranges), target)
-        return graph.node(self.book, "text")
 
     def compact(self, language: Language) -> Diagram | Bounded:
         """The strings of `language`, quotes included, as a compact body.  Raises `TooManyStates`."""
@@ -349,7 +305,7 @@ class Speller:
             at[""] = {}
         graph = Graph()
         end = graph.state(final=True)
-        free = self._rest() if closed else self._everything() if least == 0 and most is None else None
+        free = self._rest() if closed else self.everything() if least == 0 and most is None else None
         work: list[tuple[_Tree, int, int]] = [(tree, 0, 0)]
         while work:
             node, state, depth = work.pop()
@@ -363,57 +319,38 @@ class Speller:
             letters = sorted(node)
             for letter in letters:
                 target = graph.state()
-                graph.edge(state, self._text(letter), target)
+                graph.edge(state, self.text(letter), target)
                 work.append((node[letter], target, depth + 1))
             rest = free
             if rest is None:
                 length = loop(ANY_CHARACTER, max(0, least - depth - 1), None if most is None else most - depth - 1)
                 rest = self.content(length)
-            graph.edge(state, seq((self._other("".join(letters)), rest)), end)
+            others = charset.complement(charset.normalise((ord(letter), ord(letter)) for letter in letters))
+            graph.edge(state, seq((self.characters(others), rest)), end)
         return graph.node(self.book, "other_key")
-
-    def _other(self, letters: str) -> Node:
-        """One character that is none of `letters`, which are sorted."""
-        found = self._others.get(letters)
-        if found is None:
-            pairs = tuple((ord(letter), ord(letter)) for letter in letters)
-            if self.any_spelling or not (letters.isascii() and letters.isprintable()) or set(letters) & set('"/\\'):
-                found = self._characters(charset.complement(charset.normalise(pairs)))
-            else:
-                # All of them stand for themselves alone, so what is escaped is the same everywhere.
-                raw = charset.complement(charset.normalise((*MUST_ESCAPE, *pairs)))
-                found = choice((CharSet(raw), self._escapes()))
-            self._others[letters] = found
-        return found
 
     def _escapes(self) -> Node:
         """Every escape of a character that is not plain."""
         return self.book.share("escape", "escape", needed_escapes)
 
-    def _everything(self) -> Node:
+    def everything(self) -> Node:
         return self.book.share("characters", "characters", any_characters)
 
-    def _text(self, text: str) -> Node:
+    def text(self, text: str) -> Node:
         if not self.any_spelling and not _NOT_LETTERS(text):
             return literal(text.encode())
-        parts: list[Node] = []
-        run: list[str] = []
-        for letter in text:
-            if not self.any_spelling and letter != "/" and charset.contains(PLAIN, ord(letter)):
-                run.append(letter)
-                continue
-            parts += [literal("".join(run).encode()), self._characters(((ord(letter), ord(letter)),))]
-            run = []
-        return seq([*parts, literal("".join(run).encode())])
+        return seq(
+            [
+                self.characters(((ord(letter), ord(letter)),))
+                if self.any_spelling or _NOT_LETTERS(letter)
+                else literal(letter.encode())
+                for letter in text
+            ]
+        )
 
-    def _characters(self, ranges: Ranges) -> Node:
+    def characters(self, ranges: Ranges) -> Node:
         """One character of `ranges`, in all the spellings it may have."""
-        if not self.any_spelling:
-            low, high = ranges[0][0], ranges[-1][1]
-            if low > 0x2F and high < 0x5C:
-                return char_set(ranges)
-        node = _spelt_alone(ranges, self.any_spelling)[0]
-        return self.book.remember(("characters", ranges), lambda: self.spelt(ranges)) if node is None else node
+        return self.book.remember(("characters", ranges), lambda: self.spelt(ranges))
 
     def spelt(self, ranges: Ranges) -> Node:
         """One character of `ranges` in all the spellings it may have, made anew."""
@@ -440,24 +377,20 @@ def _digest(said: object) -> bytes:
 
 def bounded(text: CountedText, spell: Callable[[Ranges], Node], around: Node) -> Bounded:
     """A compact body for counted strings with `around` in front of them and behind; `spell` writes a character."""
-    labels: dict[tuple[int, ...], Node] = {}
-    edges: list[tuple[int, Node, int]] = []
-    for state, fan in enumerate(text.dfa.fans()):
-        for target, letters in fan.items():
-            label = labels.get(letters)
-            if label is None:
-                label = labels[letters] = spell(text.dfa.span(letters))
-            edges.append((state, label, target))
+    edges = list(_labelled(text.dfa, spell))
     accepting = tuple(state for state, accepts in enumerate(text.dfa.accepting) if accepts)
     return Bounded(len(text.dfa.table), edges, accepting, text.spans, around, around, text.least, text.most)
 
 
-@memo(1 << 10, 1 << 16, lambda found, ranges, any_spelling: len(ranges))
-def _spelt_alone(ranges: Ranges, any_spelling: bool) -> tuple[Node | None]:
-    """One character of `ranges`, if it calls no rules."""
-    book = RuleBook()
-    node = Speller(book, any_spelling=any_spelling).spelt(ranges)
-    return (None if book.rules else node,)
+def _labelled(dfa: Dfa, spell: Callable[[Ranges], Node]) -> Iterator[tuple[int, Node, int]]:
+    """The edges of an automaton; `spell` writes what is read on one, equal sets once."""
+    labels: dict[tuple[int, ...], Node] = {}
+    for state, fan in enumerate(dfa.fans()):
+        for target, letters in fan.items():
+            label = labels.get(letters)
+            if label is None:
+                label = labels[letters] = spell(dfa.span(letters))
+            yield state, label, target
 
 
 @memo(1 << 8, 1 << 16, lambda found, language, any_spelling: len(found[0].edges))
@@ -467,22 +400,17 @@ def _drawn(language: Language, any_spelling: bool) -> tuple[Diagram, int]:
     No edge leaves that state.  Raises `TooManyStates`.
     """
     dfa = determinise(language)
-    labels: dict[tuple[int, ...], Node] = {}
     end = len(dfa.table) + 1
-    edges: list[tuple[int, Node, int]] = [(0, QUOTE, 1)]
-    free = -1
-    for state, fan in enumerate(dfa.fans()):
-        if dfa.accepting[state]:
-            if len(fan.get(state, ())) == len(dfa.letters):
-                free = state + 1
-                continue
-            edges.append((state + 1, QUOTE, end))
-        for target, letters in fan.items():
-            label = labels.get(letters)
-            if label is None:
-                label = labels[letters] = _label(dfa.span(letters), any_spelling)
+    accepting = [state for state, accepts in enumerate(dfa.accepting) if accepts]
+    free = next((state for state in accepting if set(dfa.table[state]) == {state}), -2)
+    edges: list[tuple[int, Node, int]] = [
+        (0, QUOTE, 1),
+        *((state + 1, QUOTE, end) for state in accepting if state != free),
+    ]
+    for state, label, target in _labelled(dfa, lambda ranges: _label(ranges, any_spelling)):
+        if state != free:
             edges.append((state + 1, label, target + 1))
-    return Diagram(end + 1, edges), free
+    return Diagram(end + 1, edges), free + 1
 
 
 class _Labels(Speller):

@@ -7,7 +7,7 @@ Read on: `kinds.py` (members), `arrays.py` (items).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cache, partial
 from typing import Generic, Literal, TypeVar, get_args
 
@@ -43,30 +43,31 @@ L = TypeVar("L")
 
 
 class Steps(Generic[S, L]):
-    """States by number, 0 the start.  `reach` numbers a state by what it is, and says which still wait."""
+    """States by number, `start` first.
 
-    def __init__(self, start: S, limit: int) -> None:
+    `behind(state)`: whether the end may be there, and what may come next, with the state behind it; where that is None
+    nothing is written.  Raises `TooManyStates` for more edges than `limit`.
+    """
+
+    def __init__(self, start: S, behind: Callable[[S], tuple[bool, Iterable[tuple[L | None, S]]]], limit: int) -> None:
         self.edges: list[list[tuple[L | None, int]]] = [[]]
         self.final: set[int] = set()
-        self._numbers: dict[S, int] = {start: 0}
-        self._limit = limit
-        self._count = 0
-
-    def reach(self, state: S, work: list[tuple[int, S]]) -> int:
-        """The number of `state`; a new one is put on `work`."""
-        number = self._numbers.get(state)
-        if number is None:
-            number = self._numbers[state] = len(self.edges)
-            self.edges.append([])
-            work.append((number, state))
-        return number
-
-    def edge(self, source: int, label: L | None, target: int) -> None:
-        """A step; None as label: nothing is written.  Raises `TooManyStates`."""
-        self.edges[source].append((label, target))
-        self._count += label is not None
-        if self._count > self._limit:
-            raise TooManyStates(self._limit)
+        numbers, work, count = {start: 0}, [start], 0
+        while work:
+            state = work.pop()
+            number = numbers[state]
+            final, ways = behind(state)
+            if final:
+                self.final.add(number)
+            for label, target in ways:
+                if target not in numbers:
+                    numbers[target] = len(self.edges)
+                    self.edges.append([])
+                    work.append(target)
+                self.edges[number].append((label, numbers[target]))
+                count += label is not None
+                if count > limit:
+                    raise TooManyStates(limit)
 
     def node(self, label: Callable[[L], Node], book: RuleBook, hint: str) -> Node:
         """All ways to an end as text."""
@@ -92,25 +93,19 @@ def member_steps(members: Members, kinds: Kinds) -> Steps[_State, MemberStep]:
     """The members of an object, in declared order and then all others.  Raises `TooManyStates`."""
     all_needs = frozenset(range(len(members.needs)))
     cap = members.least if members.most is None else members.most
-    start: _State = (0, frozenset(), 0, False)
-    steps: Steps[_State, MemberStep] = Steps(start, MAX_MEMBER_EDGES)
-    work: list[tuple[int, _State]] = [(0, start)]
     # What may follow depends on the place and the needs alone, however many members were counted.
     moves = cache(partial(_moves, kinds))
-    while work:
-        number, state = work.pop()
+
+    def behind(state: _State) -> tuple[bool, list[tuple[MemberStep | None, _State]]]:
         place, met, count, written = state
         done, after, reached = moves(place, met)
-        if written and done and met == all_needs and count >= members.least:
-            steps.final.add(number)
-        if after is not None:
-            steps.edge(number, None, steps.reach((after, met, count, written), work))
-        if members.most is not None and count >= members.most:
-            continue
-        counted = min(count + 1, cap)
-        for kind, term, then, now in reached:
-            steps.edge(number, (kind, term, written), steps.reach((then, now, counted, True), work))
-    return steps
+        ways: list[tuple[MemberStep | None, _State]] = [] if after is None else [(None, (after, met, count, written))]
+        if members.most is None or count < members.most:
+            counted = min(count + 1, cap)
+            ways += [((kind, term, written), (then, now, counted, True)) for kind, term, then, now in reached]
+        return written and done and met == all_needs and count >= members.least, ways
+
+    return Steps((0, frozenset(), 0, False), behind, MAX_MEMBER_EDGES)
 
 
 # The kind, its value, and the place and the needs met behind it.

@@ -8,6 +8,7 @@ Read on: `lower.py` (what the tree means).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from ..attributes import NOTES
@@ -125,13 +126,8 @@ class _Parser(Cursor):
         names: list[tuple[str, Span]] = []
         alias: str | None = None
         if self.kind == "(":
-            while self.kind != ")":
-                self.step()
-                at = self.start
+            for at in self._listed(")"):
                 names.append((self.expect("name", "a name"), self.span(at)))
-                if self.kind not in (",", ")"):
-                    self.unexpected('expected "," or ")"')
-            self.step()
         else:
             if len(path) == 1:
                 self.unexpected('expected "." and a name')
@@ -182,14 +178,10 @@ class _Parser(Cursor):
             if self.expect("name", f"'_' behind '::', as in {name}::_: body") != "_" or is_terminal_name(name):
                 self.tokens.fail("a parametric rule is written name::_: body, with a name in lower case", start)
         if self.kind == "{":
-            while self.kind != "}":
-                self.step()
+            for at in self._listed("}"):
                 parameters.append(self.expect("name", "the name of a parameter, as in: name{x, y}: body"))
                 if parameters[-1] in parameters[:-1]:
-                    self.tokens.fail(f"two parameters are called {parameters[-1]!r}", self.tokens.starts[self.i - 1])
-                if self.kind not in (",", "}"):
-                    self.unexpected('expected "," or "}"')
-            self.step()
+                    self.tokens.fail(f"two parameters are called {parameters[-1]!r}", at)
         priority = 0
         if self.kind == "." and self.next_kind() in ("number", "-"):
             self.step()
@@ -216,6 +208,15 @@ class _Parser(Cursor):
         span, made = self.span(start), tuple(parameters)
         return Definition(name, body, attributes, span, is_terminal, made, priority, is_parametric)
 
+    def _listed(self, closing: str) -> Iterator[int]:
+        """Where each item of a list begins, whose bracket opens here; the caller reads it, and goes on behind all."""
+        while self.kind != closing:
+            self.step()
+            yield self.start
+            if self.kind not in (",", closing):
+                self.unexpected(f'expected "," or "{closing}"')
+        self.step()
+
     def _define(self, scope: Scope, made: Definition, name_at: int) -> None:
         name = made.name
         known = scope.definitions.get(name) or scope.templates.get(name)
@@ -227,9 +228,7 @@ class _Parser(Cursor):
 
     def _attributes(self, depth: int) -> dict[str, tuple[float | Expression | None, int]]:
         found: dict[str, tuple[float | Expression | None, int]] = {}
-        self.step()
-        while True:
-            start = self.start
+        for start in self._listed("]"):
             name = self.expect("name", "an attribute's name, as in name[lazy]: body")
             if name not in _ATTRIBUTES:
                 self.tokens.fail(f"attribute {name!r} is not supported: there are {', '.join(_ATTRIBUTES)}", start)
@@ -242,10 +241,6 @@ class _Parser(Cursor):
             elif name not in ("capture", "lazy"):
                 self.unexpected(f"the attribute {name!r} needs a value")
             found[name] = (value, start)
-            if self.kind != ",":
-                break
-            self.step()
-        self.expect("]", '"," or "]"')
         if "stop" in found and "suffix" in found:
             first, second = (name for name in found if name in ("stop", "suffix"))
             self.tokens.fail(f"{second} cannot be combined with {first}", found[second][1])
@@ -442,16 +437,11 @@ class _Parser(Cursor):
         if depth == MAX_GROUPS:
             self.tokens.refuse(f"groups are nested deeper than {MAX_GROUPS}", start)
         arguments: list[Expression] = []
-        while self.kind != "}":
-            self.step()
-            at = self.start
+        for at in self._listed("}"):
             arguments.append(self._atom(depth + 1))
             if not isinstance(arguments[-1], Text | Pattern | Range | Name | Use | External | Special | TokenIds):
                 reason = "an argument is a name, a string, a regular expression or a template; give others a rule"
                 self.tokens.fail(reason, at)
-            if self.kind not in (",", "}"):
-                self.unexpected('expected "," or "}"')
-        self.step()
         return Use(name, tuple(arguments), self.span(start))
 
     def _text(self) -> Text | Range:

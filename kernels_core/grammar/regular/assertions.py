@@ -160,11 +160,12 @@ class Rest(Unfolding):
 
     def __init__(self, nodes: _Parts, after: Language, before: int | None) -> None:
         self.nodes, self.after, self.before = nodes, after, before
-        super().__init__((nodes, after, before), _takes_nothing(nodes, after, before), self.ingredients()[0])
+        may_end = after.nullable and any(True for _ in _ways(nodes, before, None))
+        super().__init__((nodes, after, before), may_end, self.ingredients()[0])
 
     def derive(self, code_point: int) -> Language:
         options: list[Language] = []
-        for parts, demand in self._ways(code_point):
+        for parts, demand in _ways(self.nodes, self.before, code_point):
             if not parts:
                 options.append(intersection(demand, derivative(self.after, code_point)))
                 continue
@@ -175,59 +176,6 @@ class Rest(Unfolding):
                 behind = tuple(part for part in parts[1:] if not isinstance(part, _Moved))
                 options.append(intersection(demand, rest((left, *behind), self.after, code_point)))
         return union(*options)
-
-    def _ways(self, code_point: int) -> Iterator[tuple[_Parts, Language]]:
-        """All ways to a language that may read `code_point` (or to the end of the parts), and what assertions on the
-        way demand of the text behind it."""
-        stack: list[tuple[_Parts, Language]] = [(self.nodes, ALL)]
-        seen: set[tuple[_Parts, Language]] = set()
-        while stack:
-            look(4)
-            way = stack.pop()
-            if way in seen:
-                continue
-            seen.add(way)
-            if len(seen) > _MAX_WAYS:
-                raise TooManyStates(_MAX_WAYS)
-            if _LEFT.ways is not None:
-                _LEFT.ways -= 1
-                if _LEFT.ways < 0:
-                    raise TooLarge("too many ways through its repetitions")
-            parts, demand = way
-            if not parts:
-                yield way
-                continue
-            head, tail = parts[0], parts[1:]
-            match head:
-                case Language():
-                    yield way
-                    if head.nullable:
-                        stack.append((tail, demand))
-                case Look(item, negative):
-                    ahead = derivative(rest((item,), ALL, _class_of(self.before, (item,))), code_point)
-                    demand = intersection(demand, complement(ahead) if negative else ahead)
-                    if demand != NOTHING:
-                        stack.append((tail, demand))
-                case Behind():
-                    if _holds(head, self.before):
-                        stack.append((tail, demand))
-                case Counted(item, least, most):
-                    if least == 0:
-                        stack.append((tail, demand))
-                    else:
-                        # A round that reads nothing asserts something, and once asserted it holds for all rounds.
-                        stack.append(((item, _Still(), Counted(item, 0, most), *tail), demand))
-                    again = Counted(item, max(0, least - 1), None if most is None else most - 1)
-                    more: _Parts = () if again.most == 0 else (again,)
-                    stack.append(((item, _Moved(), *more, *tail), demand))
-                case Call(name, rules):
-                    if len(parts) > _MAX_WAITING:
-                        raise TooManyStates(_MAX_WAITING)
-                    stack.append(((rules[name], *tail), demand))
-                case _Still():
-                    stack.append((tail, demand))
-                case _:
-                    stack += [(opened, demand) for opened in _opened(head, tail)]
 
     def ingredients(self) -> tuple[tuple[Language, ...], tuple[Ranges, ...]]:
         languages: list[Language] = [self.after]
@@ -240,54 +188,66 @@ class Rest(Unfolding):
         return tuple(languages), tuple(sets)
 
 
-def _opened(head: _Part, tail: _Parts) -> list[_Parts]:
-    """The ways into a sequence or a choice."""
-    match head:
-        case InOrder(items):
-            return [(*items, *tail)]
-        case Alternatives(items):
-            return [(item, *tail) for item in items]
-        case _:
-            return []
-
-
-def _takes_nothing(nodes: _Parts, after: Language, before: int | None) -> bool:
-    """Does the empty text match, here at the end of the text?"""
-    stack: list[_Parts] = [nodes]
-    seen: set[_Parts] = set()
+def _ways(nodes: _Parts, before: int | None, code_point: int | None) -> Iterator[tuple[_Parts, Language]]:
+    """All ways to a language that may read `code_point`, or to the end of `nodes`, and what assertions on the way
+    demand of the text behind it.  None: the text ends here, so only ways to the end that read nothing."""
+    stack: list[tuple[_Parts, Language]] = [(nodes, ALL)]
+    seen: set[tuple[_Parts, Language]] = set()
     while stack:
         look(4)
-        parts = stack.pop()
-        if parts in seen:
+        way = stack.pop()
+        if way in seen:
             continue
-        seen.add(parts)
-        if len(seen) > _MAX_WAYS or len(parts) > _MAX_WAITING + len(nodes):
+        seen.add(way)
+        if len(seen) > _MAX_WAYS:
             raise TooManyStates(_MAX_WAYS)
+        if _LEFT.ways is not None and code_point is not None:
+            _LEFT.ways -= 1
+            if _LEFT.ways < 0:
+                raise TooLarge("too many ways through its repetitions")
+        parts, demand = way
         if not parts:
-            if after.nullable:
-                return True
+            yield way
             continue
         head, tail = parts[0], parts[1:]
         match head:
             case Language():
-                holds = head.nullable
+                if code_point is not None:
+                    yield way
+                if head.nullable:
+                    stack.append((tail, demand))
             case Look(item, negative):
-                holds = rest((item,), ALL, _class_of(before, (item,))).nullable != negative
+                ahead = rest((item,), ALL, _class_of(before, (item,)))
+                if code_point is None:
+                    demand = demand if ahead.nullable != negative else NOTHING
+                else:
+                    ahead = derivative(ahead, code_point)
+                    demand = intersection(demand, complement(ahead) if negative else ahead)
+                if demand != NOTHING:
+                    stack.append((tail, demand))
             case Behind():
-                holds = _holds(head, before)
-            case Counted(item, least):
-                holds = least == 0
-                if not holds:
-                    stack.append((item, *tail))
+                if _holds(head, before):
+                    stack.append((tail, demand))
+            case Counted(item, least, most):
+                if least == 0:
+                    stack.append((tail, demand))
+                else:
+                    # A round that reads nothing asserts something, and once asserted it holds for all rounds.
+                    stack.append(((item, _Still(), Counted(item, 0, most), *tail), demand))
+                if code_point is not None:
+                    again = Counted(item, max(0, least - 1), None if most is None else most - 1)
+                    more: _Parts = () if again.most == 0 else (again,)
+                    stack.append(((item, _Moved(), *more, *tail), demand))
             case Call(name, rules):
-                holds = False
-                stack.append((rules[name], *tail))
-            case _:
-                holds = False
-                stack += _opened(head, tail)
-        if holds:
-            stack.append(tail)
-    return False
+                if len(parts) > _MAX_WAITING:
+                    raise TooManyStates(_MAX_WAITING)
+                stack.append(((rules[name], *tail), demand))
+            case _Still():
+                stack.append((tail, demand))
+            case InOrder(items):
+                stack.append(((*items, *tail), demand))
+            case Alternatives(items):
+                stack += [((item, *tail), demand) for item in items]
 
 
 def _holds(assertion: Behind, before: int | None) -> bool:
@@ -319,14 +279,8 @@ def _all_parts(nodes: _Parts) -> Iterator[_Part]:
 
 @memo(1 << 10, 1 << 16, lambda found, sets: 1 + sum(map(len, found)) + sum(map(len, sets)))
 def _atoms(sets: frozenset[Ranges]) -> tuple[Ranges, ...]:
-    """The coarsest partition of the code points that tells `sets` apart."""
-    atoms: list[Ranges] = [charset.ALL]
-    for ranges in sorted(sets):
-        parts = [
-            part for atom in atoms for part in (charset.intersection(atom, ranges), charset.difference(atom, ranges))
-        ]
-        atoms = [canonical for part in parts if (canonical := charset.canonical(part))]
-    return tuple(atoms)
+    """The coarsest partition of the characters that tells `sets` apart."""
+    return tuple(map(charset.canonical, charset.partition(sets)))
 
 
 def _class_of(before: int | None, nodes: _Parts) -> int | None:

@@ -1,27 +1,24 @@
 """Deterministic automata over code points, made from a `Language` when its structure alone will not do.
 
 The alphabet of an automaton is the coarsest partition of the code points that the language's own character sets tell
-apart (a dozen classes for most patterns), so tables are dense and small.  States are tuples of places in its regular
-parts (`positions.pyx`), or, where that does not do, derivatives of the language; an intersection with "any l to h
-characters" is counted in integers beside them.
+apart (a dozen classes for most patterns), so tables are dense and small.  An intersection with "any l to h characters"
+is counted in integers beside the automaton of the rest.
 
 Every construction has a budget of states; `TooManyStates` says that it was not enough.
 
-Read on: `languages.pyx` (derivatives), `graph.py` and `to_rules.py` (automata as grammar rules).
+Read on: `machines.pyx` (what is explored), `graph.py` and `to_rules.py` (automata as grammar rules).
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...clock import look
-from ..charset import Ranges, canonical, normalise, union
+from ..charset import Ranges, canonical, partition, union
 from .assertions import limited_ways
 from .dfa_tables import fans, smallest
 from .languages import (
-    NOTHING,
     Alt,
     And,
     Cat,
@@ -33,13 +30,12 @@ from .languages import (
     TooManyStates,
     Unfolding,
     Words,
-    derivative,
     intersection,
     length_bounds,
     limited_work,
 )
+from .machines import Both, Stepped, explore, inhabited, reader
 from .memo import Memo, memo
-from .positions import explore, inhabited
 from .prefixes import beginning
 
 __all__ = [
@@ -86,11 +82,8 @@ class Dfa:
 
     def edges(self, state: int) -> dict[int, Ranges]:
         """Target -> code points that lead there from `state`."""
-        found: dict[int, list[tuple[int, int]]] = {}
-        for letter, target in enumerate(self.table[state]):
-            if target != _DEAD:
-                found.setdefault(target, []).extend(self.letters[letter])
-        return {target: canonical(normalise(pairs)) for target, pairs in found.items()}
+        (fan,) = fans([self.table[state]])
+        return {target: self.span(letters) for target, letters in fan.items()}
 
     def fans(self) -> list[dict[int, tuple[int, ...]]]:
         """For each state {target: the numbers of the letters that lead there}."""
@@ -124,20 +117,7 @@ def _letters(item: Language) -> tuple[Ranges, ...]:
                 below, more = top.ingredients()
                 stack.extend(below)
                 sets.update(more)
-    events: dict[int, int] = {0: 0, 0xD800: 0, 0xE000: 0}
-    for number, ranges in enumerate(sorted(sets)):
-        for low, high in ranges:
-            events[low] = events.get(low, 0) ^ (1 << number)
-            events[high + 1] = events.get(high + 1, 0) ^ (1 << number)
-    classes: dict[int, list[tuple[int, int]]] = {}
-    member = 0
-    starts = sorted(events)
-    for i, start in enumerate(starts):
-        member ^= events[start]
-        last = starts[i + 1] - 1 if i + 1 < len(starts) else 0x10FFFF
-        if start <= last and start != 0xD800:  # surrogates are no characters
-            classes.setdefault(member, []).append((start, last))
-    return tuple(normalise(pairs) for pairs in classes.values())
+    return partition(sets)
 
 
 def _cells(dfa: Dfa, item: Language, limit: int) -> int:
@@ -205,70 +185,26 @@ _EXPLORED: Memo[Language, Dfa | int | str] = Memo(1 << 10, _MOST_CELLS)
 
 def _explore(item: Language, limit: int) -> Dfa:
     letters = _letters(item)
-    found = explore(item, letters, limit)
-    if isinstance(found, tuple):
-        return Dfa(letters, *found)
-    if found is not None:
-        raise TooManyStates(limit)
     with limited_work(_MOST_WORK), limited_ways(_MOST_WAYS):
-        return _derive(item, letters, limit)
-
-
-def _derive(item: Language, letters: tuple[Ranges, ...], limit: int) -> Dfa:
-    samples = [ranges[0][0] for ranges in letters]
-    numbers: dict[Language, int] = {item: 0}
-    table: list[list[int]] = []
-    accepting: list[bool] = []
-    queue = deque([item])
-    while queue:
-        look(10)
-        state = queue.popleft()
-        accepting.append(state.nullable)
-        row = []
-        for sample in samples:
-            target = derivative(state, sample)
-            if target == NOTHING:
-                row.append(_DEAD)
-                continue
-            number = numbers.get(target)
-            if number is None:
-                number = numbers[target] = len(numbers)
-                if number >= limit:
-                    raise TooManyStates(limit)
-                queue.append(target)
-            row.append(number)
-        table.append(row)
-    return Dfa(letters, table, accepting)
+        return Dfa(letters, *explore(reader(item, letters), limit))
 
 
 def _counted(dfa: Dfa, bounds: tuple[int, int | None], limit: int) -> Dfa:
-    """`dfa` and a count of characters: states are pairs, counts above every bound are one."""
+    """`dfa` and a count of characters; counts above every bound are one."""
     least, most = bounds
-    top = least if most is None else most
-    numbers = {(0, 0): 0}
-    queue = deque([(0, 0)])
-    table: list[list[int]] = []
-    accepting: list[bool] = []
-    while queue:
-        look(len(dfa.letters))
-        state, count = queue.popleft()
-        accepting.append(dfa.accepting[state] and count >= least)
-        after = min(count + 1, top) if most is None else count + 1
-        row = []
-        for target in dfa.table[state]:
-            if target == _DEAD or (most is not None and after > most):
-                row.append(_DEAD)
-                continue
-            key = (target, after)
-            number = numbers.get(key)
-            if number is None:
-                number = numbers[key] = len(numbers)
-                if number >= limit:
-                    raise TooManyStates(limit)
-                queue.append(key)
-            row.append(number)
-        table.append(row)
-    return Dfa(dfa.letters, table, accepting)
+
+    def step(state: int, letter: int) -> int | None:
+        target = dfa.table[state][letter]
+        return None if target == _DEAD else target
+
+    def count(characters: int, _: int) -> int | None:
+        if most is None:
+            return min(characters + 1, least)
+        return characters + 1 if characters < most else None
+
+    width = len(dfa.letters)
+    texts, lengths = Stepped(0, step, dfa.accepting.__getitem__, width), Stepped(0, count, least.__le__, width)
+    return Dfa(dfa.letters, *explore(Both([texts, lengths]), limit))
 
 
 def minimal(dfa: Dfa) -> Dfa:
@@ -308,7 +244,8 @@ def is_empty(item: Language) -> bool:
         if spans:
             return not _has_counted(item, spans)
     try:
-        return _leads_nowhere(item)
+        with limited_work(_MOST_WORK):
+            return not inhabited(reader(item, _letters(item)), _EMPTINESS_STATES)
     except TooManyStates:
         return False
 
@@ -343,37 +280,6 @@ def _has_counted(item: And, spans: list[Language]) -> bool:
         return has_length(explored(rest, _EMPTINESS_STATES), least, most)
     except TooManyStates:
         return True
-
-
-def _leads_nowhere(item: Language) -> bool:
-    letters = _letters(item)
-    found = inhabited(item, letters, _EMPTINESS_STATES)
-    if found is not None:
-        return not found
-    try:
-        with limited_work(_MOST_WORK):
-            return _dies_out(item, letters)
-    except TooLarge:
-        return False
-
-
-def _dies_out(item: Language, letters: tuple[Ranges, ...]) -> bool:
-    samples = [ranges[0][0] for ranges in letters]
-    seen = {item}
-    queue = deque([item])
-    while queue:
-        look(10)
-        state = queue.popleft()
-        for sample in samples:
-            target = derivative(state, sample)
-            if target.nullable:
-                return False
-            if target != NOTHING and target not in seen:
-                if len(seen) >= _EMPTINESS_STATES:
-                    return False
-                seen.add(target)
-                queue.append(target)
-    return True
 
 
 def has_length(dfa: Dfa, least: int, most: int | None) -> bool:

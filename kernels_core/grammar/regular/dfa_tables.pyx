@@ -9,11 +9,6 @@ from libcpp.vector cimport vector
 
 from kernels_core.grammar.regular.partition cimport Arrow, coarsest_partition
 
-# Memory that is kept for the next table, as long as it is not much.
-cdef size_t MOST_KEPT = 1 << 17     # edges
-cdef vector[int32_t] cells, into, before
-cdef vector[Arrow] arrows
-
 
 def smallest(table, accepting):
     """(table, accepting) of the automaton with the fewest states that accepts the same texts.
@@ -22,8 +17,9 @@ def smallest(table, accepting):
     nothing is accepted, but for the start.  All states have to be reachable.
     """
     cdef int32_t size = <int32_t>len(table), wide, state, target, letter
-    cdef vector[int32_t] kept, block_of, order
+    cdef vector[int32_t] cells, kept, block_of, order
     cdef vector[uint8_t] accepts, alive
+    cdef vector[Arrow] arrows
     cdef list rows, ends
     if not size:
         return table, accepting
@@ -34,8 +30,7 @@ def smallest(table, accepting):
         accepts.push_back(<bint>accepting[state])
         for letter in range(wide):
             cells[state * wide + letter] = row[letter]
-    _find_alive(accepts, wide, alive)
-    arrows.clear()
+    _find_alive(cells, accepts, wide, alive)
     for letter in range(wide):
         for state in range(size):
             target = cells[state * wide + letter]
@@ -49,7 +44,6 @@ def smallest(table, accepting):
             order[block_of[state]] = <int32_t>kept.size()
             kept.push_back(state)
     if <int32_t>kept.size() == size:
-        _keep_little()
         return table, accepting
     rows, ends = [], []
     for state in kept:
@@ -59,20 +53,14 @@ def smallest(table, accepting):
             row.append(order[block_of[target]] if target >= 0 and alive[target] else -1)
         rows.append(row)
         ends.append(accepting[state])
-    _keep_little()
     return rows, ends
 
 
-cdef void _keep_little() noexcept:
-    global cells, into, before, arrows
-    if cells.size() > MOST_KEPT:
-        cells, into, before, arrows = vector[int32_t](), vector[int32_t](), vector[int32_t](), vector[Arrow]()
-
-
-cdef void _find_alive(vector[uint8_t]& accepts, int32_t wide, vector[uint8_t]& alive) noexcept:
+cdef void _find_alive(vector[int32_t]& cells, vector[uint8_t]& accepts, int32_t wide,
+                      vector[uint8_t]& alive) noexcept:
     """Walk back from the accepting states."""
     cdef int32_t size = <int32_t>accepts.size(), state, top, k
-    cdef vector[int32_t] stack
+    cdef vector[int32_t] stack, into, before
     into.assign(size + 1, 0)
     for k in range(size * wide):
         if cells[k] >= 0:

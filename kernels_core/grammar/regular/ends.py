@@ -1,7 +1,7 @@
 """The strings of a language whose first, or last, character is one of a set, without an intersection.
 
 Word boundaries and other assertions of one character ask for this.  An intersection would say the same, but inside a
-sequence it keeps a language from being written as it is, and from automata of places (`positions.pyx`).
+sequence it keeps a language from being written as it is, and from automata of places (`machines.pyx`).
 
 Read on: `assertions.py`, which asks.
 """

@@ -51,18 +51,16 @@ class Graph:
 
     def node(self, book: RuleBook, hint: str) -> Node:
         """All texts from the start to a final state; rules that are needed are added to `book`."""
-        alive = self._alive()
-        # What leads nowhere is left out: a rule for a cycle of such states would be one that no text matches.
-        edges = dict(enumerate(self._edges))
-        reached = (component[::-1] for component in strong_components(edges, (0,)))
-        components = [component for component in reached if component[0] in alive]
         entries = [0] * len(self)
         for source, targets in enumerate(self._edges):
             for target in targets:
                 entries[target] += target != source
         made: dict[int, tuple[Node, int, int]] = {}  # state -> node, its size, its depth
         names: dict[int, str] = {}
-        for component in components:  # what is entered comes before what enters
+        for reached in strong_components(dict(enumerate(self._edges)), (0,)):  # what is entered before what enters
+            component = reached[::-1]
+            if not any(self._final[state] or not made.keys().isdisjoint(self._edges[state]) for state in component):
+                continue  # leads nowhere: a rule for a cycle of such states would be one that no text matches
             cyclic = len(component) > 1
             if cyclic:
                 for state in component:
@@ -76,22 +74,7 @@ class Graph:
                     made[state] = (book.add(hint, node), 1, 1)
                 else:
                     made[state] = (node, size, depth)
-        return made[0][0] if components else Never()
-
-    def _alive(self) -> set[int]:
-        """The states from which a final one is reached."""
-        before: list[list[int]] = [[] for _ in self._edges]
-        for source, targets in enumerate(self._edges):
-            for target in targets:
-                before[target].append(source)
-        work = [state for state, final in enumerate(self._final) if final]
-        alive = set(work)
-        while work:
-            for state in before[work.pop()]:
-                if state not in alive:
-                    alive.add(state)
-                    work.append(state)
-        return alive
+        return made[0][0] if made else Never()
 
     def _body(self, state: int, made: dict[int, tuple[Node, int, int]]) -> tuple[Node, int, int]:
         options: list[Node] = []

@@ -173,20 +173,34 @@ cdef class Chars(Language):
         return self.ranges
 
 
-@cython.final
 @cython.no_gc
-cdef class Cat(Language):
-    """Concatenation of two or more languages."""
+cdef class Several(Language):
+    """Two or more languages, put together."""
 
     cdef readonly tuple items
 
-    def __init__(self, tuple items not None):
+    cdef int take(self, tuple items, bint each) except -1:
+        """Take them; "" has to be in one of them, or in `each`."""
         cdef Language item
         self.items = items
         self.hold(items, 1)
-        self.nullable = True
+        self.nullable = each
         for item in items:
-            self.nullable = self.nullable and item.nullable
+            if item.nullable != each:
+                self.nullable = item.nullable
+        return 0
+
+    cdef object key(self):
+        return frozenset(self.items)
+
+
+@cython.final
+@cython.no_gc
+cdef class Cat(Several):
+    """Concatenation."""
+
+    def __init__(self, tuple items not None):
+        self.take(items, True)
         self.mixed = hash(items) ^ 0x53
 
     cdef object key(self):
@@ -213,42 +227,23 @@ cdef class Loop(Language):
 
 @cython.final
 @cython.no_gc
-cdef class Alt(Language):
+cdef class Alt(Several):
     """Union; `items` keeps an order for printing, equality does not look at it."""
 
-    cdef readonly tuple items
-
     def __init__(self, tuple items not None):
-        cdef Language item
-        self.items = items
-        self.hold(items, 1)
-        for item in items:
-            self.nullable = self.nullable or item.nullable
+        self.take(items, False)
         self.mixed = hash(frozenset(items)) ^ 0x55
-
-    cdef object key(self):
-        return frozenset(self.items)
 
 
 @cython.final
 @cython.no_gc
-cdef class And(Language):
+cdef class And(Several):
     """Intersection."""
 
-    cdef readonly tuple items
-
     def __init__(self, tuple items not None):
-        cdef Language item
-        self.items = items
-        self.hold(items, 1)
+        self.take(items, True)
         self.plain = False
-        self.nullable = True
-        for item in items:
-            self.nullable = self.nullable and item.nullable
         self.mixed = hash(frozenset(items)) ^ 0x56
-
-    cdef object key(self):
-        return frozenset(self.items)
 
 
 @cython.final
@@ -737,12 +732,8 @@ cdef Language _derivative(Language item, code_point):
 
 cdef long long _breadth(Language item):
     """What a derivative holds that was not there before: its parts are other derivatives, or parts of what it is of."""
-    if type(item) is Cat:
-        return len((<Cat>item).items)
-    if type(item) is Alt:
-        return len((<Alt>item).items)
-    if type(item) is And:
-        return len((<And>item).items)
+    if isinstance(item, Several):
+        return len((<Several>item).items)
     return item.size if type(item) is Words else 1
 
 

@@ -18,28 +18,8 @@ cdef struct Partition:
     vector[int32_t] touched         # sets with marked elements
 
 
-# Memory that is kept for the next automaton, as long as it is not much; with the GIL held.
-cdef size_t MOST_KEPT = 1 << 17     # edges
-cdef Partition spare_states, spare_edges
-cdef vector[int32_t] into, entering
-
-
 cdef bint _before(const Arrow& a, const Arrow& b) noexcept nogil:
     return a.label < b.label
-
-
-cdef void _clear(Partition* sets) noexcept:
-    sets.elements.clear()
-    sets.place.clear()
-    sets.set_of.clear()
-    sets.first.clear()
-    sets.past.clear()
-    sets.marked.clear()
-
-
-cdef void _forget(Partition* sets) noexcept:
-    sets.elements, sets.place, sets.set_of = vector[int32_t](), vector[int32_t](), vector[int32_t]()
-    sets.first, sets.past, sets.marked = vector[int32_t](), vector[int32_t](), vector[int32_t]()
 
 
 cdef void _begin_set(Partition* sets, int32_t first, int32_t past) noexcept:
@@ -94,12 +74,9 @@ cdef void _split(Partition* sets) noexcept:
 cdef void coarsest_partition(int32_t size, vector[Arrow]& arrows, vector[uint8_t]& accepts,
                              vector[int32_t]& block_of) noexcept:
     """`block_of[s]` becomes the block of state s, of `size` states, none of them dead.  Orders `arrows` by label."""
-    global into, entering
-    cdef Partition* states = &spare_states
-    cdef Partition* edges = &spare_edges
+    cdef Partition states, edges
+    cdef vector[int32_t] into, entering
     cdef int32_t i, k, state, block = 1, group = 0, count = <int32_t>arrows.size()
-    _clear(states)
-    _clear(edges)
     if not is_sorted(arrows.begin(), arrows.end(), _before):
         stable_sort(arrows.begin(), arrows.end(), _before)
     i = 0
@@ -107,7 +84,7 @@ cdef void coarsest_partition(int32_t size, vector[Arrow]& arrows, vector[uint8_t
         k = i
         while k < count and arrows[k].label == arrows[i].label:
             k += 1
-        _begin_set(edges, i, k)
+        _begin_set(&edges, i, k)
         i = k
     into.assign(size + 1, 0)
     for i in range(count):
@@ -119,25 +96,21 @@ cdef void coarsest_partition(int32_t size, vector[Arrow]& arrows, vector[uint8_t
         # Filled from the end of each state's part, so that `into` says in the end where it begins.
         into[arrows[i].target] -= 1
         entering[into[arrows[i].target]] = i
-    _begin_set(states, 0, size)
+    _begin_set(&states, 0, size)
     for state in range(size):
         if accepts[state]:
-            _mark(states, state)
-    _split(states)
+            _mark(&states, state)
+    _split(&states)
     while group < <int32_t>edges.first.size():
         for i in range(edges.first[group], edges.past[group]):
-            _mark(states, arrows[edges.elements[i]].source)
-        _split(states)
+            _mark(&states, arrows[edges.elements[i]].source)
+        _split(&states)
         group += 1
         while block < <int32_t>states.first.size():
             for i in range(states.first[block], states.past[block]):
                 state = states.elements[i]
                 for k in range(into[state], into[state + 1]):
-                    _mark(edges, entering[k])
-            _split(edges)
+                    _mark(&edges, entering[k])
+            _split(&edges)
             block += 1
     block_of = states.set_of
-    if arrows.size() > MOST_KEPT:
-        _forget(states)
-        _forget(edges)
-        into, entering = vector[int32_t](), vector[int32_t]()

@@ -8,20 +8,26 @@ Read on: `json_schema/spelling.py` and `dfa.py`, which ask.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import pairwise
+from typing import AnyStr
 
 from .. import charset
 from ..charset import Ranges
 from .languages import Cat, Chars, Language, Loop, Words
 
 
+def common_beginning(texts: Collection[AnyStr]) -> AnyStr:
+    """What some texts all begin with: what the least and the greatest have in common, those between them have, too."""
+    least, most = min(texts), max(texts)
+    return least[: next((i for i, letter in enumerate(least) if letter != most[i]), len(least))]
+
+
 def beginning(language: Language) -> str:
     """Letters with which certainly all texts of `language` begin, perhaps not all of them."""
     match language:
         case Words():
-            # What the least and the greatest word have in common, those between them have, too.
-            least, most = min(language.words, default=""), max(language.words, default="")
-            return least[: next((i for i, letter in enumerate(least) if letter != most[i]), len(least))]
+            return common_beginning(language.words) if language.words else ""
         case Cat():
             return beginning(language.items[0])
         case Loop() if language.least > 0:

@@ -1,54 +1,95 @@
 """Languages as grammar nodes: as they are written, and by their automaton where intersections or assertions are left.
 
-Read on: `dfa.py`, `graph.py` (automata as rules).
+Read on: `dfa.py`, `graph.py` (automata as rules), `../json_schema/spelling.py` (the same in JSON).
 """
 
 from __future__ import annotations
 
+from .. import charset
+from ..charset import Ranges
 from ..ir import Node
 from ..nodes import MAX_REPEAT, char_set, choice, literal, repeat, seq
 from ..rulebook import RuleBook
 from .dfa import determinise
 from .graph import Graph
-from .languages import MAX_SIZE, Alt, Cat, Chars, Language, Loop, TooLarge, Words
+from .languages import ALL, MAX_SIZE, Alt, Cat, Chars, Language, Loop, TooLarge, Words
 
-# Of one automaton; determinising so many takes about a second.
-MAX_REGEX_STATES = 5_000
+
+class LanguageWriter:
+    """Makes grammar nodes for languages; rules that are needed go to `book`, called like `hint`.
+
+    Subclasses say how characters are spelt; here it is in UTF-8.
+    """
+
+    # Of one automaton; determinising so many takes about a second.
+    most_states = 5_000
+
+    def __init__(self, book: RuleBook, hint: str) -> None:
+        self.book = book
+        self._hint = hint
+
+    def content(self, language: Language) -> Node:
+        """The strings of `language`.  Raises `TooManyStates`."""
+        match language:
+            case Words():
+                return choice([self.text(text) for text in sorted(language.words)])
+            case Chars():
+                return self.characters(language.ranges)
+            case Cat():
+                return seq([self.content(item) for item in language.items])
+            case Alt():
+                return choice([self.content(item) for item in language.items])
+            case Loop():
+                if language == ALL:
+                    return self.everything()
+                # Counts beyond what the engine counts are beyond every text, too.
+                most = language.most if language.most is None or language.most <= MAX_REPEAT else None
+                return repeat(self.content(language.item), min(language.least, MAX_REPEAT), most)
+            case _:
+                return self.combined(language)
+
+    def combined(self, language: Language) -> Node:
+        """An intersection, a complement, or what only its derivatives tell."""
+        return self.automaton(language)
+
+    def automaton(self, language: Language) -> Node:
+        """The strings of `language` by its automaton.  Raises `TooManyStates`."""
+        dfa = determinise(language, self.most_states)
+        graph = Graph(len(dfa.table))
+        end = -1
+        for state in range(len(dfa.table)):
+            edges = dfa.edges(state)
+            if dfa.accepting[state] and edges == {state: charset.ALL}:
+                # From here on everything is allowed: the rule for that is shared.
+                if end < 0:
+                    end = graph.state(final=True)
+                graph.edge(state, self.everything(), end)
+                graph.finish(state)
+                continue
+            if dfa.accepting[state]:
+                graph.finish(state)
+            for target, ranges in edges.items():
+                graph.edge(state, self.characters(ranges), target)
+        return graph.node(self.book, self._hint)
+
+    def text(self, text: str) -> Node:
+        """One string."""
+        return literal(text.encode())
+
+    def characters(self, ranges: Ranges) -> Node:
+        """One character of `ranges`."""
+        return char_set(ranges)
+
+    def everything(self) -> Node:
+        """All strings."""
+        return repeat(self.characters(charset.ALL), 0, None)
 
 
 def language_node(language: Language, book: RuleBook, hint: str) -> Node:
     """The strings of `language` in UTF-8; rules that are needed go to `book`.  Raises `TooManyStates`."""
+    writer = LanguageWriter(book, hint)
     try:
-        if language.size > MAX_SIZE:  # shared parts, each of which would be written out wherever it is used
-            return _automaton(language, book, hint)
-        return _written(language, book, hint)
+        # Shared parts would each be written out wherever they are used.
+        return writer.automaton(language) if language.size > MAX_SIZE else writer.content(language)
     except RecursionError:
         raise TooLarge("less nesting") from None
-
-
-def _written(language: Language, book: RuleBook, hint: str) -> Node:
-    match language:
-        case Words():
-            return choice([literal(text.encode()) for text in sorted(language.words)])
-        case Chars():
-            return char_set(language.ranges)
-        case Cat():
-            return seq([_written(item, book, hint) for item in language.items])
-        case Alt():
-            return choice([_written(item, book, hint) for item in language.items])
-        case Loop():
-            most = language.most if language.most is None or language.most <= MAX_REPEAT else None
-            return repeat(_written(language.item, book, hint), min(language.least, MAX_REPEAT), most)
-        case _:
-            return _automaton(language, book, hint)
-
-
-def _automaton(language: Language, book: RuleBook, hint: str) -> Node:
-    dfa = determinise(language, MAX_REGEX_STATES)
-    graph = Graph(len(dfa.table))
-    for state in range(len(dfa.table)):
-        if dfa.accepting[state]:
-            graph.finish(state)
-        for target, ranges in dfa.edges(state).items():
-            graph.edge(state, char_set(ranges), target)
-    return graph.node(book, hint)

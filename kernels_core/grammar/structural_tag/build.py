@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from ...clock import look
 from ...errors import (
@@ -27,17 +26,17 @@ from ...errors import (
     UnsupportedSchemaError,
 )
 from .. import nodes
-from ..analysis import components, matches_something
-from ..attributes import Note, named
+from ..analysis import matches_something
 from ..canonical_json import CanonicalText
 from ..ebnf import parse_ebnf
-from ..ir import GrammarIR, Node, Rule, RuleRef, TokenSet
-from ..json_schema import TAG_OPTIONS, SchemaOptions, compile_schema, defer_schema, schema_text
+from ..embedding import called
+from ..ir import GrammarIR, Node, RuleRef, TokenSet
+from ..json_schema import TAG_OPTIONS, SchemaOptions, schema_text
 from ..json_schema.caps import Caps, caps_of
-from ..json_schema.compile import read_again
+from ..json_schema.compile import read_again, schema_rules
 from ..json_schema.emit import Emitter
+from ..json_schema.problems import child
 from ..json_schema.quick_writer import QuickWriter
-from ..json_schema.raw_spelling import Outside
 from ..json_schema.steps import ORDERS, Order
 from ..regex import parse_regex
 from ..regular.dfa import TooManyStates
@@ -45,7 +44,7 @@ from ..rulebook import RuleBook
 from .bounded_text import limited_text
 from .elements import ElementEmitter
 from .ends import End, FreeText, crosses
-from .fields import Fields, pointer
+from .fields import Fields
 from .gemma_arguments import BareEmitter
 from .json_excluding import CarefulEmitter
 from .styles import STYLES
@@ -83,15 +82,6 @@ _TOO_LONG = (
 _MAX_EXCLUDED = 1_000  # characters of what no string of a schema may hold: as many states for each kind of string
 
 
-class _Schema(NamedTuple):
-    """What an imported schema is known by; it always has an instance."""
-
-    text: str
-    options: SchemaOptions
-    style: str
-    excludes: tuple[str, ...]
-
-
 def _moved(problems: Sequence[SchemaProblem], place: str) -> tuple[SchemaProblem, ...]:
     """Problems of a schema that stands at `place`."""
     return tuple(replace(problem, pointer=place + problem.pointer[1:]) for problem in problems)
@@ -115,9 +105,7 @@ class Builder:
         self._spellings = Spellings(vocabulary)
         self._book = RuleBook()
         self._imported: dict[object, Node] = {}
-        self._writers: dict[SchemaOptions, QuickWriter] = {}
-        self._groups: dict[tuple[object, ...], tuple[str, ...]] = {}
-        self._notes: dict[str, tuple[Note, ...]] = {}
+        self._writers: dict[object, QuickWriter] = {}
         self._ends: dict[str, End] = {}
         self._late = False  # what is read is what waited, as it was written, and nobody else has it
         self._depth = 0
@@ -128,12 +116,7 @@ class Builder:
         root = self._book.reserve("root")
         self._book.define(root, self.node(value, path, None))
         self._written, self._late = None, True  # it knows the parts of a value that may change now
-        ir = self._book.grammar(root, source)
-        if not self._notes:
-            return ir
-        # In place: deferred rules write into these.
-        ir.rules.update({name: Rule(name, ir.rules[name].body, notes) for name, notes in self._notes.items()})
-        return ir
+        return self._book.grammar(root, source)
 
     def node(self, value: Any, path: str, end: End | None) -> Node:
         """The format at `path`, then `end`."""
@@ -185,9 +168,7 @@ class Builder:
                 fields.refuse(_TOO_LONG, "max_chars")
         else:
             body = FreeText((), True, tuple(text.encode() for text in around)).node(None)
-        text = self._book.add("text", body)
-        self._notes[text.name] = (("max_tokens", most),)
-        return _ended(text, end)
+        return _ended(self._book.define(self._book.free_name("text"), body, (("max_tokens", most),)), end)
 
     def _limit(self, fields: Fields, key: str) -> int:
         most = fields.number(key)
@@ -253,122 +234,68 @@ class Builder:
         excludes = fields.texts("excludes")
         if sum(map(len, excludes)) > _MAX_EXCLUDED:
             fields.refuse(f"more than {_MAX_EXCLUDED:,} characters to exclude from strings", "excludes")
-        outside = Outside(self._book)
-        write: Callable[..., Emitter] = partial(CarefulEmitter, excludes, outside) if excludes else Emitter
+        write: Callable[..., Emitter] = partial(CarefulEmitter, excludes) if excludes else Emitter
         if style == "gemma":
-            write = partial(BareEmitter, excludes, self._spellings.node, outside)
+            write = partial(BareEmitter, excludes, self._spellings.node)
         elif style != "json":
-            write = partial(ElementEmitter, STYLES[style], excludes, self._spellings.node, outside)
+            write = partial(ElementEmitter, STYLES[style], excludes, self._spellings.node)
         place = fields.at("json_schema")
         try:
             text = schema_text(schema)
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidStructuralTagError(f"the schema is not JSON: {error}", place) from None
 
-        def compiled() -> GrammarIR:
+        def compiled() -> Node:
+            mine = schema if self._late else read_again(text)  # the caller's object may change
             try:
-                made = None
-                if write is Emitter:
-                    mine = schema if self._late else read_again(text)  # the caller's object may change
-                    made = defer_schema(mine, text, options, self._book, self._writers)
-                made = made or compile_schema(schema, text, options, {}, write)
+                made = schema_rules(mine, text, options, self._book, self._writers, write, (style, excludes))
             except UnsupportedSchemaError as error:
                 raise UnsupportedSchemaError(_moved(error.problems, place)) from None
             self.warnings += _moved(made.warnings, place)
-            return made.ir
+            return RuleRef(made.ir.root)
 
-        key = _Schema(text, options, style, excludes)
-        return _ended(self._import(key, "arguments", place, compiled, outside.names), end)
+        return _ended(self._import((text, options, style, excludes), place, compiled), end)
 
     def _grammar(self, fields: Fields, end: End | None) -> Node:
         text = fields.text("grammar")
         place = fields.at("grammar")
 
-        def parsed() -> GrammarIR:
-            return self._noted(parse_ebnf(text), "structural_tag", place)
+        def parsed() -> Node:
+            return self._called(parse_ebnf(text), "grammar", place)
 
-        return _ended(self._import(("ebnf", text), "grammar", place, parsed), end)
+        return _ended(self._import(("ebnf", text), place, parsed), end)
 
     def _regex(self, fields: Fields, end: End | None) -> Node:
         pattern = fields.text("pattern")
         place = fields.at("pattern")
 
-        def parsed() -> GrammarIR:
-            return self._noted(parse_regex(pattern), "structural_tag", place)
+        def parsed() -> Node:
+            return self._called(parse_regex(pattern), "regex", place)
 
-        return _ended(self._import(("regex", pattern), "regex", place, parsed), end)
+        return _ended(self._import(("regex", pattern), place, parsed), end)
 
-    def _noted(self, ir: GrammarIR, language: str, place: str) -> GrammarIR:
-        """`ir`, a grammar inside the tag, and in `warnings` what is to be said about it."""
+    def _called(self, ir: GrammarIR, hint: str, place: str) -> Node:
+        """A call of `ir`, a grammar inside the tag, and in `warnings` what is to be said about it."""
         from ..notes import control_texts
 
+        if not matches_something(ir):
+            raise InvalidStructuralTagError("this matches no text at all", place)
         if self._vocabulary is not None:
-            self.warnings += control_texts(ir, self._vocabulary, language, place)
-        return ir
+            self.warnings += control_texts(ir, self._vocabulary, "structural_tag", place)
+        return called(ir, self._book, hint)
 
-    def _import(
-        self, key: object, hint: str, path: str, make: Callable[[], GrammarIR], outside: Mapping[str, str] | None = None
-    ) -> Node:
-        """A call of another grammar, whose rules are added under fresh names unless they were written here.
-
-        One that is there already is shared.  Rules in `outside` stand for rules that are here.
-        """
-        if key in self._imported:
-            return self._imported[key]
-        try:
-            ir = make()
-        except GrammarError as error:
-            if isinstance(error, UnsupportedFeatureError):
+    def _import(self, key: object, path: str, make: Callable[[], Node]) -> Node:
+        """A call of another grammar, whose rules `make` adds unless they are here already."""
+        if key not in self._imported:
+            try:
+                self._imported[key] = make()
+            except InvalidStructuralTagError:
+                raise
+            except UnsupportedFeatureError as error:
                 raise UnsupportedFeatureError(f"{path}: {error}", language="structural tag") from error
-            raise InvalidStructuralTagError(str(error), path) from error
-        if not isinstance(key, _Schema) and not matches_something(ir):
-            raise InvalidStructuralTagError("this matches no text at all", path)
-        names = dict(outside or {})
-        groups = () if ir.rules is self._book.rules else components(ir)
-        for group in groups:  # callees first, so that what calls equal rules is equal, too
-            if group[0] not in names:
-                notes = {name: named(ir.rules[name].notes, name) for name in group if ir.rules[name].notes}
-                self._add_group({name: ir.rules[name].body for name in group}, names, {ir.root: hint}, notes)
-        found = self._imported[key] = RuleRef(names.get(ir.root, ir.root))
-        return found
-
-    def _add_group(
-        self,
-        group: Mapping[str, Node],
-        names: dict[str, str],
-        hints: Mapping[str, str],
-        notes: Mapping[str, tuple[Note, ...]],
-    ) -> None:
-        """Add rules that call each other; `names` maps those outside, and gets theirs.  Equal groups are shared."""
-        # Calls within the group go by number, in names that no rule can have.
-        inside = {name: f"#{number}" for number, name in enumerate(group)}
-
-        def numbered(node: Node, below: list[Node]) -> Node:
-            if isinstance(node, RuleRef):
-                return RuleRef(inside[node.name] if node.name in inside else names[node.name])
-            return nodes.rebuild(node.with_span(None), below)
-
-        bodies = tuple(nodes.fold(body, numbered) for body in group.values())
-        key = (bodies, *map(notes.get, group))
-        try:
-            shared = self._groups.get(key)
-        except RecursionError:  # too deep to compare
-            shared = None
-        if shared is None:
-            shared = tuple(self._book.reserve(hints.get(name, name)) for name in group)
-            final = dict(zip(inside.values(), shared, strict=True))
-
-            def named(node: Node, below: list[Node]) -> Node:
-                if isinstance(node, RuleRef):
-                    return RuleRef(final.get(node.name, node.name))
-                return nodes.rebuild(node, below)
-
-            for name, body in zip(shared, bodies, strict=True):
-                self._book.define(name, nodes.fold(body, named))
-            with suppress(RecursionError):
-                self._groups[key] = shared
-            self._notes.update((final[inside[name]], found) for name, found in notes.items())
-        names.update(zip(group, shared, strict=True))
+            except GrammarError as error:
+                raise InvalidStructuralTagError(str(error), path) from error
+        return self._imported[key]
 
     # -- combinations ---------------------------------------------------------------------------------------------
 
@@ -456,7 +383,7 @@ class Builder:
             fields.fail("tags must be non-empty: the list is empty", "tags")
         book, place = self._book, fields.at("tags")
         tags = TagList(found, place, triggers, self._written, self._spellings, book, self._inside)
-        return tags, [(at, self._checked_tag(found[at], pointer(place, at))) for at in tags.others]
+        return tags, [(at, self._checked_tag(found[at], child(place, at))) for at in tags.others]
 
     def _checked_tag(self, value: Any, path: str) -> Fields:
         if not isinstance(value, Mapping) or value.get("type", "tag") != "tag":
@@ -482,7 +409,7 @@ class Builder:
         plain = {at: trigger for trigger, places in by_trigger.items() for at in places} if tags.tokens_around else {}
         for at in sorted((*reading, *plain)):
             if at in plain:
-                self._check_cut(plain[at], tags.begin(at), pointer(pointer(fields.at("tags"), at), "begin"))
+                self._check_cut(plain[at], tags.begin(at), child(child(fields.at("tags"), at), "begin"))
                 continue
             tag = reading[at]
             if not isinstance(tag.any("begin"), str):
@@ -534,9 +461,9 @@ class Builder:
         for index, (key, value) in enumerate(self._rules(fields)):
             path = fields.at("rules", index)
             if not isinstance(key, str) or not key:
-                raise InvalidStructuralTagError("a pattern is a non-empty string", pointer(path, 0))
+                raise InvalidStructuralTagError("a pattern is a non-empty string", child(path, 0))
             watched, rest = self._switch(key)
-            content = self._book.add(key, self.node(value, pointer(path, 1), None))
+            content = self._book.add(key, self.node(value, child(path, 1), None))
             switches.append((watched, nodes.seq((rest, content))))
         return self._free(fields, switches, fields.flag("loop", True), end)
 
@@ -610,11 +537,11 @@ class Builder:
         watched: list[int] = []
         for index, (key, value) in enumerate(self._rules(fields)):
             path = fields.at("rules", index)
-            token = token_id(key, pointer(path, 0), self._vocabulary)
+            token = token_id(key, child(path, 0), self._vocabulary)
             if token in excluded:
-                raise InvalidStructuralTagError(f"the token {token} is excluded, too", pointer(path, 0))
+                raise InvalidStructuralTagError(f"the token {token} is excluded, too", child(path, 0))
             watched.append(token)
-            content = self.node(value, pointer(path, 1), None)
+            content = self.node(value, child(path, 1), None)
             switches.append(nodes.seq((nodes.token_set((token,)), content)))
         everything = (*watched, *excluded, *self._end_tokens)
         return _ended(nodes.token_dispatch(switches, everything, fields.flag("loop", True)), end)

@@ -26,7 +26,7 @@ from ..json_schema.emit import SIMPLER_STRINGS, STRING_WORDS
 from ..json_schema.layout import FLAT, Layout
 from ..json_schema.numbers import Numbers
 from ..json_schema.problems import too_much
-from ..json_schema.raw_spelling import Outside, RawSpeller
+from ..json_schema.raw_spelling import RawSpeller
 from ..json_schema.shapes import ANYTHING, VOID, Items, Shape, replace
 from ..json_schema.terms import TRUE, Place, Term
 from ..regular.dfa import TooManyStates
@@ -41,6 +41,7 @@ from ..regular.languages import (
     loop,
     union,
 )
+from ..regular.prefixes import common_beginning
 from .json_excluding import LEFT_OUT, CarefulEmitter, CarefulObject
 from .styles import JSON_TYPES, NAME_MARKS, Style
 
@@ -94,14 +95,12 @@ class ElementEmitter(CarefulEmitter):
     `excludes`: what no string may hold, names included.  `spell` makes nodes of markers.
     """
 
-    def __init__(
-        self, style: Style, excludes: Iterable[str], spell: Callable[[str], Node], outside: Outside, *rest: Any
-    ) -> None:
-        super().__init__((style.stop, *excludes), outside, *rest)
+    def __init__(self, style: Style, excludes: Iterable[str], spell: Callable[[str], Node], *rest: Any) -> None:
+        super().__init__((style.stop, *excludes), *rest)
         self.style = style
         self.spell = spell
-        self.raw = RawSpeller(outside.book)
-        self.names = RawSpeller(outside.book, style.entities)
+        self.raw = RawSpeller(self.book)
+        self.names = RawSpeller(self.book, style.entities)
         self.gaps = _Gaps(self.layout)
 
     def top(self, term: Term) -> Node:
@@ -163,7 +162,7 @@ class ElementEmitter(CarefulEmitter):
     def _raw(self, strings: Language, place: Place | None, name: str) -> Node:
         language = self.allowed(strings, place)
         try:
-            text = self.outside.stand_in(self.raw.texts(language, "raw_text"), self.book)
+            text = self.raw.texts(language, "raw_text")
         except TooManyStates as error:
             reason = too_much("its conditions on raw text", error, SIMPLER_STRINGS)
             self.report(place, STRING_WORDS, reason, "any text is allowed")
@@ -180,12 +179,6 @@ def _restricted(shape: Shape, kinds: Collection[str]) -> Shape:
     if "integer" in kinds:
         kept["numbers"] = Numbers(shape.numbers.whole, ())
     return replace(VOID, **kept)
-
-
-def _beginning(texts: list[str]) -> str:
-    """What all of some texts begin with."""
-    first, last = min(texts), max(texts)
-    return first[: next((at for at, letter in enumerate(first) if not last.startswith(letter, at)), len(first))]
 
 
 class _ObjectElements(CarefulObject):
@@ -219,7 +212,7 @@ class _ObjectElements(CarefulObject):
     def parted(self, key: Node, term: Term) -> tuple[Node, Node]:
         # A name may be the beginning of another, but a name and what all middles begin with may not: no name holds it.
         spell, style = self.emitter.spell, self.emitter.style
-        mark = _beginning([middle[0] for middle in style.middles.values()])
+        mark = common_beginning([middle[0] for middle in style.middles.values()])
         back = nodes.seq([node for text in style.back for node in (key, spell(text))][1:])
         value = self.emitter.element(nodes.seq(()), term, back, self.place, skip=mark)
         return nodes.seq((spell(style.front), key, spell(mark))), value

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from ...errors import InvalidStructuralTagError, UnsupportedFeatureError
 from ..json_schema.exact_text import shown
+from ..json_schema.problems import child
 
 _KINDS = {
     str: "a string",
@@ -20,11 +21,6 @@ _KINDS = {
     int: "a whole number",
     list: "a list",
 }
-
-
-def pointer(path: str, key: str | int) -> str:
-    """The place of `key` inside the value at `path`."""
-    return f"{path}/{str(key).replace('~', '~0').replace('/', '~1')}"
 
 
 class Fields:
@@ -52,8 +48,8 @@ class Fields:
 
     def at(self, key: str, index: int | None = None) -> str:
         """The place of a key, or of an entry of its list."""
-        place = pointer(self.path, key)
-        return place if index is None else pointer(place, index)
+        place = child(self.path, key)
+        return place if index is None else child(place, index)
 
     def has(self, key: str) -> bool:
         """Is the key there, with something other than null?"""

@@ -14,7 +14,7 @@ from typing import Any
 from .. import charset, nodes
 from ..ir import Node
 from ..json_schema.layout import Layout
-from ..json_schema.raw_spelling import Outside, RawSpeller, without
+from ..json_schema.raw_spelling import RawSpeller, without
 from ..json_schema.schema_options import SchemaOptions
 from ..json_schema.spelling import Speller
 from ..json_schema.terms import Term
@@ -30,14 +30,12 @@ _NAMES = loop(character(charset.complement(charset.union(((0x00, 0x1F),), _SPECI
 class _Marked(RawSpeller):
     """Strings between marks; names as they are."""
 
-    def __init__(self, book: RuleBook, avoid: tuple[str, ...], outside: Outside, mark: Node) -> None:
+    def __init__(self, book: RuleBook, avoid: tuple[str, ...], mark: Node) -> None:
         super().__init__(book)
-        self._avoid, self._outside, self._mark = avoid, outside, mark
-        self._raw = RawSpeller(outside.book)
+        self._avoid, self._mark = avoid, mark
 
     def string(self, language: Language, hint: str = "string") -> Node:
-        text = self._raw.texts(without(language, self._avoid), hint)
-        return nodes.seq((self._mark, self._outside.stand_in(text, self.book), self._mark))
+        return nodes.seq((self._mark, self.texts(without(language, self._avoid), hint), self._mark))
 
 
 class _BareObject(CarefulObject):
@@ -62,11 +60,11 @@ class BareEmitter(CarefulEmitter):
     object_kind = _BareObject
     as_json = False
 
-    def __init__(self, excludes: Iterable[str], spell: Callable[[str], Node], outside: Outside, *rest: Any) -> None:
+    def __init__(self, excludes: Iterable[str], spell: Callable[[str], Node], *rest: Any) -> None:
         self._mark = spell(GEMMA_MARK)
-        self.names = RawSpeller(outside.book)
-        super().__init__((GEMMA_MARK, *excludes), outside, *rest)
+        super().__init__((GEMMA_MARK, *excludes), *rest)
+        self.names = RawSpeller(self.book)
         self.layout = Layout(self.book, SchemaOptions(any_whitespace=False, separators=(",", ":")))
 
     def careful(self, any_spelling: bool) -> Speller:
-        return _Marked(self.book, self.avoid, self.outside, self._mark)
+        return _Marked(self.book, self.avoid, self._mark)

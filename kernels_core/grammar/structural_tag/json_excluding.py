@@ -18,7 +18,7 @@ from ..json_schema.emit import SIMPLER_STRINGS, STRING_WORDS, Emitter
 from ..json_schema.members import value_of
 from ..json_schema.objects import ObjectText
 from ..json_schema.problems import too_much
-from ..json_schema.raw_spelling import CarefulSpeller, Outside, RawSpeller, without
+from ..json_schema.raw_spelling import CarefulSpeller, RawSpeller, without
 from ..json_schema.shapes import Members
 from ..json_schema.spelling import Speller
 from ..json_schema.terms import Place, origin
@@ -29,20 +29,19 @@ LEFT_OUT = "it is left out"
 
 
 class CarefulEmitter(Emitter):
-    """Writes JSON without the texts in `avoid`.  Strings that all schemas of a tag may share are `outside`."""
+    """Writes JSON without the texts in `avoid`."""
 
     object_kind: type[CarefulObject]
     names: RawSpeller  # of names, where these are written as they are
 
-    def __init__(self, avoid: Iterable[str], outside: Outside, *rest: Any) -> None:
+    def __init__(self, avoid: Iterable[str], *rest: Any) -> None:
         super().__init__(*rest)
         self.avoid = tuple(avoid)
-        self.outside = outside
         self.speller = self.careful(self.speller.any_spelling)
 
     def careful(self, any_spelling: bool) -> Speller:
         """The speller that keeps clear of `avoid`."""
-        return CarefulSpeller(self.book, self.avoid, self.outside, any_spelling=any_spelling)
+        return CarefulSpeller(self.book, self.avoid, any_spelling=any_spelling)
 
     def object_text(
         self,
@@ -108,7 +107,7 @@ class CarefulObject(ObjectText):
         """The texts of the names in `keys` that can be written, as they are."""
         emitter = self.emitter
         names = without(intersection(keys, self.names), emitter.avoid)
-        return emitter.outside.stand_in(emitter.names.texts(names, f"{self.name}_name"), emitter.book)
+        return emitter.names.texts(names, f"{self.name}_name")
 
     def name_text(self, name: str) -> Node:
         """A name that can be written."""

@@ -6,13 +6,13 @@ alternatives that a list adds up to spelt out before the parser gets there, and 
 
 What is put off is done by the same code as what is not, so that there is one meaning.
 
-Read on: `build.py` (who asks), `../canonical_json.pyx`, `../ir.py` (`DeferredRule`).
+Read on: `build.py` (who asks), `../canonical_json.pyx`, `../rulebook.pyx` (`defer`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from hashlib import sha256
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
@@ -21,11 +21,12 @@ from ...laboratory import has_mechanism
 from .. import nodes
 from ..canonical_json import CanonicalText
 from ..compact_body import ListedWords
-from ..ir import DeferredRule, Literal, Node, RuleRef, Seq
+from ..ir import Literal, Node, RuleRef, Seq
 from ..json_schema.compile import read_again
+from ..json_schema.problems import child
 from ..rulebook import RuleBook
 from .deferrable_calls import DeferrableCalls
-from .fields import Fields, pointer
+from .fields import Fields
 from .tokens import Spellings
 
 _FEW: Final = 8  # tags; more are not named before a text gets to them
@@ -93,11 +94,14 @@ class TagList:
         return self._spellings.named([*filter(None, self._deferrable.begins), *self._deferrable.ends])
 
     @cached_property
-    def tokens(self) -> tuple[int, ...]:
+    def _tokens(self) -> tuple[int, ...]:
         """The same, and those in texts inside of them."""
         if self._deferrable is None or not self._deferrable.texts:
             return self.tokens_around
         return tuple(sorted({*self.tokens_around, *self._spellings.named([*self._deferrable.texts])}))
+
+    def _defer(self, hint: str, key: Callable[[], bytes], make: Callable[[bool], Node | ListedWords]) -> RuleRef:
+        return self._book.defer(hint, key, make, lambda: self._tokens)
 
     def begin(self, at: int) -> str | Node:
         """How the tag at a place begins."""
@@ -111,20 +115,21 @@ class TagList:
         """The rule of one of the tags at the places `members`, without `skip`, which they all begin with."""
         others = [self.read[at] for at in members if at in self.read] if self.read else []
         if len(others) == len(members) or not all(tag.sure and tag.begin != skip for tag in others):
-            return self._book.add(hint, self.choice(members, skip))
+            return self._book.add(hint, self._choice(members, skip))
         # Something is put off, and there surely are texts, and no empty one.
-        name = self._book.free_name(hint)
-        self._book.rules[name] = _Alternatives(name, self, members, skip)
-        return RuleRef(name)
+        return self._defer(hint, partial(self._key_of_list, skip), partial(self._alternatives, members, skip))
 
-    def choice(self, members: Sequence[int], skip: str) -> Node:
-        """The body of what `alternatives` names."""
+    def _alternatives(self, members: Sequence[int], skip: str, compact: bool) -> Node | ListedWords:
+        """The body of what `alternatives` names, or a compact one for it."""
+        return (self._listed if compact and len(members) > _FEW else self._choice)(members, skip)
+
+    def _choice(self, members: Sequence[int], skip: str) -> Node:
         return nodes.choice(
             nodes.seq((nodes.literal(word), *more, RuleRef(self._rest(at))))
             for at, word, more in self._begins_without(members, skip)
         )
 
-    def listed(self, members: Sequence[int], skip: str) -> ListedWords:
+    def _listed(self, members: Sequence[int], skip: str) -> ListedWords:
         """The same as a compact body, which asks for the rules behind those beginnings alone that a text gets to."""
         begins = sorted(self._begins_without(members, skip), key=itemgetter(1))
 
@@ -157,15 +162,15 @@ class TagList:
         if at in self.read:
             return self.read[at].inside.name
         if at not in self._rules:
-            name = self._rules[at] = self._book.free_name(str(self.begin(at)))
-            self._book.rules[name] = _Call(name, self, at)
+            call = self._defer(str(self.begin(at)), partial(self._key, at), partial(self._content, at))
+            self._rules[at] = call.name
         return self._rules[at]
 
-    def key(self, at: int) -> bytes:
+    def _key(self, at: int) -> bytes:
         """What stands for what follows a deferrable call's beginning: its text, and what names of tokens mean."""
         return b"tag " + self._setting + self._calls.text(at).encode()
 
-    def key_of_list(self, skip: str) -> bytes:
+    def _key_of_list(self, skip: str) -> bytes:
         """The same for the tags that begin with `skip`."""
         return b"tags " + self._digest + skip.encode()
 
@@ -174,58 +179,11 @@ class TagList:
         # Tags that were read may name tokens, too.
         return sha256(self._calls.whole_text().encode()).digest() + self._spellings.digest
 
-    def content(self, at: int) -> Node:
+    def _content(self, at: int, compact: bool) -> Node:
         """The content and the end of a deferrable call, read now."""
         value = read_again(self._calls.text(at))
-        return self._inside(Fields(value, pointer(self._path, at), value))
+        return self._inside(Fields(value, child(self._path, at), value))
 
     @cached_property
     def _setting(self) -> bytes:
-        return self._spellings.digest if self.tokens else b""
-
-
-class _Call(DeferredRule):
-    """What follows the beginning of the deferrable call at a place of a list."""
-
-    __slots__ = ("_at", "_tags")
-
-    def __init__(self, name: str, tags: TagList, at: int) -> None:
-        super().__init__(name)
-        self._tags = tags
-        self._at = at
-
-    @property
-    def key(self) -> bytes:
-        return self._tags.key(self._at)
-
-    @property
-    def tokens(self) -> tuple[int, ...]:
-        return self._tags.tokens
-
-    def make(self, compact: bool) -> Node:
-        return self._tags.content(self._at)
-
-
-class _Alternatives(DeferredRule):
-    """The tags of a list that begin with a text, without that text."""
-
-    __slots__ = ("_members", "_skip", "_tags")
-
-    def __init__(self, name: str, tags: TagList, members: Sequence[int], skip: str) -> None:
-        super().__init__(name)
-        self._tags = tags
-        self._members = members
-        self._skip = skip
-
-    @property
-    def key(self) -> bytes:
-        return self._tags.key_of_list(self._skip)
-
-    @property
-    def tokens(self) -> tuple[int, ...]:
-        return self._tags.tokens
-
-    def make(self, compact: bool) -> Node | ListedWords:
-        if compact and len(self._members) > _FEW:
-            return self._tags.listed(self._members, self._skip)
-        return self._tags.choice(self._members, self._skip)
+        return self._spellings.digest if self._tokens else b""

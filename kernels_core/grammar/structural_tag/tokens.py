@@ -6,7 +6,7 @@ Read on: `build.py` (who asks).
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final, Protocol
@@ -16,6 +16,7 @@ from ...errors import InvalidStructuralTagError
 from .. import nodes
 from ..ir import Node, TokenSet
 from ..json_schema.exact_text import shown
+from ..regular.prefixes import common_beginning
 
 
 class Vocabulary(Protocol):
@@ -46,7 +47,7 @@ class _Names:
                     self.ids.setdefault(decoded[number], []).append(number)
         self.without_nul = not any(b"\0" in name for name in self.ids)
         self.digest = sha256(repr(sorted(self.ids.items())).encode()).digest()
-        self._begin = _common_begin(self.ids)
+        self._begin = common_beginning(self.ids) if self.ids else b""
 
     @cached_property
     def _pattern(self) -> re.Pattern[bytes]:
@@ -56,13 +57,6 @@ class _Names:
         """Where names stand in `data`, in order."""
         # Few texts hold even what all names begin with.
         return self._pattern.finditer(data) if self.ids and self._begin in data else ()
-
-
-def _common_begin(names: Collection[bytes]) -> bytes:
-    """What all names begin with."""
-    least, most = min(names, default=b""), max(names, default=b"")
-    other = (at for at, byte in enumerate(least) if most[at : at + 1] != bytes([byte]))
-    return least[: next(other, len(least))]
 
 
 _DEEPEST: Final = 20  # groups within each other, far below what `re` can read
@@ -80,7 +74,7 @@ def _longest_of(names: list[bytes], depth: int = 0) -> bytes:
         groups.setdefault(name[:1], []).append(name)
     ways = []
     for group in groups.values():
-        begin = _common_begin(group)
+        begin = common_beginning(group)
         rests = [name[len(begin) :] for name in group]
         ways.append(re.escape(begin) + (b"" if len(rests) == 1 else _longest_of(rests, depth + 1)))
     if b"" in names:

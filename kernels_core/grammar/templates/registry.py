@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ...errors import GrammarError
 from ..json_schema import TAG_OPTIONS
 from .request import Reasoning, Request, normalize_tool_choice, read_tool
-
-if TYPE_CHECKING:
-    pass
 
 Format = dict[str, Any]
 Template = Callable[[Request], Format]
