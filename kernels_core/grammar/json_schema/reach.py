@@ -80,7 +80,8 @@ def check_values(
             try:
                 _check(KEYWORDS[keyword], place.schema[keyword])
             except Malformed as error:
-                problems.add(place.pointer, keyword, str(error), "the keyword is ignored", malformed=True)
+                cure = "; leave it out" if place.schema[keyword] is None and keyword != "type" else ""
+                problems.add(place.pointer, keyword, f"{error}{cure}", "the keyword is ignored", malformed=True)
             except ValueError as error:  # a number of too many digits, or a malformed pattern
                 reason = error.reason if isinstance(error, GrammarSyntaxError) else str(error)
                 offset = error.offset if isinstance(error, GrammarSyntaxError) else None
