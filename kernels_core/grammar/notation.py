@@ -48,7 +48,7 @@ _NOTATIONS: Final = tuple(
         (
             "YAML",
             rf"^[ \t]*(?:- )?type:[ \t]+[\"']?(?:{_TYPES})[\"']?[ \t]*$",
-            "load it with yaml.safe_load and pass the value",
+            "write it as JSON, or pass in Python what yaml.safe_load makes of it",
         ),
         ("BNF with <name>", rf"^[ \t]*<{_NAME}(?:[ \t]+[\w-]+)*>[ \t]*::=", "for EBNF write names without < and >"),
         (

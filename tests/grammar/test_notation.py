@@ -34,7 +34,7 @@ EBNF, LARK, SCHEMA, TAG = Grammar.from_ebnf, Grammar.from_lark, Grammar.from_jso
         (EBNF, "lexer grammar Words;\nWORD : [a-z]+ ;", "ANTLR"),
         (EBNF, 'module.exports = grammar({\n  name: "sums",\n});', "tree-sitter"),
         (LARK, "%token INT\n%%\nsum: INT '+' INT { $$ = $1 + $3; } ;", "yacc: bring it to Lark"),
-        (LARK, "type: object\nproperties:\n  city:\n    type: string\n", "YAML: load it with yaml.safe_load"),
+        (LARK, "type: object\nproperties:\n  city:\n    type: string\n", "YAML: write it as JSON, or pass in Python"),
         (SCHEMA, "type: object\nrequired: [city]\n", "YAML"),
         (EBNF, '<sum> ::= <digit> "+" <digit>\n<digit> ::= "0" | "1"', "BNF with <name>: for EBNF write names without"),
         (EBNF, "start: NUMBER\nNUMBER: /[0-9]+/", "Lark: read it as such"),
