@@ -173,6 +173,8 @@ DRAFT_4 = "http://json-schema.org/draft-04/schema#"
         ({"type": "string", "nullable": False}, {}),
         ({"enum": ["a"], "nullable": True}, {"#/nullable": "for null write `anyOf` of this and"}),
         ({"enum": ["a", None], "nullable": True}, {}),
+        ({"const": None, "nullable": True}, {}),
+        ({"const": 1, "nullable": True}, {"#/nullable": "for null write `anyOf` of this and"}),
         ({"anyOf": [{"type": "null"}, {"enum": [1]}], "nullable": True}, {}),
         ({"minLength": 1, "nullable": True}, {}),
         ({"items": {"optional": False}}, {"#/items/optional": "list the name in `required` of the object around it"}),

@@ -220,7 +220,7 @@ def _takes_null(schema: Mapping[str, Any]) -> bool:
     if kinds := _types(schema):
         return "null" in kinds
     options = [one for name in ("anyOf", "oneOf") if isinstance(schema.get(name), list) for one in schema[name]]
-    listed = schema["enum"] if isinstance(schema.get("enum"), list) else []
+    listed = schema["enum"] if isinstance(schema.get("enum"), list) else [schema.get("const", "")]
     said = any(isinstance(one, Mapping) and "null" in _types(one) for one in options) or None in listed
     return said or schema.keys().isdisjoint(_NARROWING)
 
