@@ -28,6 +28,16 @@ _NOTATIONS: Final = tuple(
             r"\A\s*<(?:\?xml|!DOCTYPE)\b|^syntax[ \t]*=[ \t]*[\"']proto",
             "write EBNF, Lark or a JSON schema",
         ),
+        (
+            "Python",
+            r"^(?:class[ \t]+\w+[ \t]*[(:]|from[ \t]+[\w.]+[ \t]+import[ \t])",
+            "pass the class itself, or the JSON of its model_json_schema()",
+        ),
+        (
+            "TypeScript or GraphQL",
+            r"^(?:export[ \t]+)?(?:type|interface|enum|const)[ \t]+\w+[^\n:=]*[{=](?!=)",
+            "write a JSON schema, as z.toJSONSchema() gives for zod's",
+        ),
         ("JSON", r"\A\s*[{\[]\s*[\"{}\]]", "read it as a JSON schema, a structural tag or tools"),
         (
             "a grammar of ANTLR",
