@@ -223,3 +223,8 @@ def test_schemas_are_no_tools() -> None:
         ToolsError, match=r"this is a schema, and no tool: .*for one of several write {\"anyOf\": \[...\]}"
     ):
         Source.of([WEATHER, {"type": "string"}]).grammar()
+
+
+def test_a_schema_as_a_text_says_what_to_take() -> None:
+    with pytest.raises(ToolsError, match="an object, and not a string; take the JSON that it holds as a text"):
+        Source.of([{"name": "f", "parameters": json.dumps(WEATHER)}]).grammar()

@@ -98,7 +98,7 @@ def _hint(value: object) -> str:
     if isinstance(value, float | Decimal):
         return " number"
     if isinstance(value, type):
-        return "; a pydantic model is passed by itself, or its model_json_schema()"
+        return f"; a pydantic model is passed by itself, or its model_json_schema(); {AS_A_TOOL}"
     if hasattr(value, "tolist"):
         return "; use its tolist()"
     return as_a_tool(value) or f" ({type(value).__name__})"

@@ -305,7 +305,8 @@ def _found(tool: Json, place: str) -> _Found:
     if around == "toolSpec" and isinstance(schema, Mapping) and _is_wrapped(schema):
         schema, where = schema["json"], child(where, "json")
     if not isinstance(schema, Mapping | bool):
-        raise ToolsError(f"{schemas[0]} is a JSON schema, an object, and not {kind_of(schema)}", where)
+        cure = "; take the JSON that it holds as a text" if isinstance(schema, str) and "{" in schema else ""
+        raise ToolsError(f"{schemas[0]} is a JSON schema, an object, and not {kind_of(schema)}{cure}", where)
     kind = schema.get("type") if isinstance(schema, Mapping) else None
     if isinstance(kind, str) and kind in _OTHER_TYPES:
         raise ToolsError(
