@@ -147,6 +147,8 @@ def test_messages_show_values_as_json(schema: Any, said: str) -> None:
         ({"$ref": "#/$defs/Adress", "$defs": {"Address": {}, "Name": {}}}, "did you mean '#/$defs/Address'?"),
         ({"$ref": "#/$defs/Y", "$defs": {"X": {"$id": "x"}}}, "'#/$defs/Y' points to nothing (lenient"),
         ({"$ref": "#/components/schemas/Pet"}, "points to nothing; take along the components of its document"),
+        ({"properties": {"a": {}, "b": "string"}}, """not a string (at "b"); write {"type": "string"}"""),
+        ({"allOf": [True, 5]}, "not a number (at 1)"),
         ({"$schema": "draft-07"}, "leave it out, or name a draft: https://json-schema.org/draft/2020-12/schema"),
     ],
 )

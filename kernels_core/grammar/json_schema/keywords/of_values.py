@@ -17,7 +17,7 @@ from ..values import Malformed, a_boolean, a_list
 from .entry import OPENAPI_3_0, SINCE_6, Status, ValueKeyword
 from .quick import Quick
 
-_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 _MEANT = {"str": "string", "int": "integer", "float": "number", "list": "array", "dict": "object", "bool": "boolean"}
 _MEANT |= {"text": "string", "double": "number", "decimal": "number", "tuple": "array", "set": "array", "map": "object"}
 _ANYTHING = "leave it out, and every value is allowed"
@@ -43,7 +43,7 @@ def _type_names(value: Any, keyword: str) -> list[str]:
     if not names:
         raise Malformed(f"{keyword} must name at least one type")
     for name in names:
-        if name not in _TYPES:
+        if name not in TYPES:
             raise Malformed(f"{shown(name)} is no type; {_meant_by(name)}")
     return names
 
@@ -53,9 +53,9 @@ def _meant_by(name: Any) -> str:
     word = str(name).lower()
     if (said := _REQUESTED.get(word) or _OTHERWISE.get(word)) is not None:
         return said
-    if (meant := _MEANT.get(word, word)) in _TYPES:
+    if (meant := _MEANT.get(word, word)) in TYPES:
         return f"write {shown(meant)}"
-    return f"the types are {', '.join(_TYPES)}"
+    return f"the types are {', '.join(TYPES)}"
 
 
 def _type(reader: SchemaReader, place: Place, names: list[str]) -> Shape:
