@@ -28,6 +28,16 @@ _NOTATIONS: Final = tuple(
             r"\A\s*<(?:\?xml|!DOCTYPE)\b|^syntax[ \t]*=[ \t]*[\"']proto",
             "write EBNF, Lark or a JSON schema",
         ),
+        (
+            "Python",
+            r"^(?:class[ \t]+\w+[ \t]*[(:]|from[ \t]+[\w.]+[ \t]+import[ \t])",
+            "pass the class itself, or the JSON of its model_json_schema()",
+        ),
+        (
+            "TypeScript or GraphQL",
+            r"^(?:export[ \t]+)?(?:type|interface|enum|const)[ \t]+\w+[^\n:=]*[{=](?!=)",
+            "write a JSON schema, as z.toJSONSchema() gives for zod's",
+        ),
         ("JSON", r"\A\s*[{\[]\s*[\"{}\]]", "read it as a JSON schema, a structural tag or tools"),
         (
             "a grammar of ANTLR",
@@ -48,7 +58,7 @@ _NOTATIONS: Final = tuple(
         (
             "YAML",
             rf"^[ \t]*(?:- )?type:[ \t]+[\"']?(?:{_TYPES})[\"']?[ \t]*$",
-            "load it with yaml.safe_load and pass the value",
+            "write it as JSON, or pass in Python what yaml.safe_load makes of it",
         ),
         ("BNF with <name>", rf"^[ \t]*<{_NAME}(?:[ \t]+[\w-]+)*>[ \t]*::=", "for EBNF write names without < and >"),
         (

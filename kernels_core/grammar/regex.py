@@ -8,6 +8,8 @@ Read on: `regular/reader.py` (the dialect), `regular/patterns.py` (patterns as l
 
 from __future__ import annotations
 
+import re
+
 from ..errors import GrammarError, UnsupportedFeatureError
 from . import charset, nodes
 from .ir import CharSet, GrammarIR, Literal, Never, Node, Rule, Span
@@ -17,6 +19,8 @@ from .regular.patterns import language_of, unanchored
 from .regular.reader import Pattern, read
 from .regular.to_rules import language_node
 from .rulebook import RuleBook
+
+_OF_JAVASCRIPT = re.compile(r"/.*/[a-z]*", re.DOTALL)
 
 
 def parse_regex(
@@ -79,6 +83,8 @@ def _by_automaton(pattern: Pattern, span: Span, within: charset.Ranges, *, anywh
             "the pattern matches no text: what this assertion, or one behind it, asks for never holds in a whole text, "
             "which has nothing in front of it and nothing behind"
         )
+        if _OF_JAVASCRIPT.fullmatch(pattern.source):
+            reason += "; the / around a pattern are text here: leave them out, and pass its flags beside it"
         raise GrammarError(reason, pattern.source, pattern.assertion, language=LANGUAGE)
     rules = {name: Rule(name, rule.body, span=span) for name, rule in book.rules.items()}
     return GrammarIR(rules, "root", pattern.source)

@@ -133,6 +133,31 @@ def test_messages_show_values_as_json(schema: Any, said: str) -> None:
     assert not any(word in str(caught.value) for word in ("Decimal(", "None", "not True"))
 
 
+@pytest.mark.parametrize(
+    ("schema", "cure"),
+    [
+        ({"type": "any"}, "leave it out, and every value is allowed"),
+        ({"type": "Text"}, 'write "string"'),
+        ({"type": "date"}, 'write "string", with this word as its `format`'),
+        ({"type": "object", "required": None}, "must be a list of strings; leave it out"),
+        ({"minLength": None}, "not null; leave it out"),
+        ({"type": None}, "the types are array"),
+        ({"$ref": "#/definitions/X", "$defs": {"X": {}}}, "points to nothing; did you mean '#/$defs/X'?"),
+        ({"$ref": "#X", "definitions": {"X": {}}}, "points to nothing; did you mean '#/definitions/X'?"),
+        ({"$ref": "#/$defs/Adress", "$defs": {"Address": {}, "Name": {}}}, "did you mean '#/$defs/Address'?"),
+        ({"$ref": "#/$defs/Y", "$defs": {"X": {"$id": "x"}}}, "'#/$defs/Y' points to nothing (lenient"),
+        ({"$ref": "#/components/schemas/Pet"}, "points to nothing; take along the components of its document"),
+        ({"properties": {"a": {}, "b": "string"}}, """not a string (at "b"); write {"type": "string"}"""),
+        ({"allOf": [True, 5]}, "not a number (at 1)"),
+        ({"$schema": "draft-07"}, "leave it out, or name a draft: https://json-schema.org/draft/2020-12/schema"),
+    ],
+)
+def test_what_may_be_meant_is_said(schema: Any, cure: str) -> None:
+    with pytest.raises(UnsupportedSchemaError) as caught:
+        Grammar.from_json_schema(schema)
+    assert cure in str(caught.value)
+
+
 def test_explain_schema_names_the_keyword_that_was_meant() -> None:
     said = {row.keyword: (row.status, row.note) for row in explain_schema({"minProprties": 2, "mine": 1, "title": "a"})}
     assert said["minProprties"] == ("annotation", "it forbids nothing; did you mean minProperties?")

@@ -121,6 +121,10 @@ def test_a_field_is_named(client: Client, fields: dict[str, Any], param: str) ->
         ({"max_token": 5}, "did you mean max_tokens?"),
         ({"teperature": 1}, "did you mean temperature?"),
         ({"guided_json": {}}, "did you mean structured_outputs.json?"),
+        ({"ebnf": "a"}, "did you mean structured_outputs.grammar?"),
+        ({"output_config": {}}, "did you mean response_format?"),
+        ({"n_predict": 5}, "did you mean max_tokens?"),
+        ({"prompt": "a"}, "did you mean messages?"),
         ({"response_format": {"type": "json_schema", "schema": {}}}, "did you mean json_schema.schema?"),
         ({"response_format": {"type": "regex", "patern": "a"}}, "did you mean pattern?"),
         ({"structured_outputs": {"regx": "a"}}, "did you mean regex?"),
@@ -133,6 +137,19 @@ def test_a_field_s_neighbour_is_named(client: Client, fields: dict[str, Any], cu
     assert told["places"][0]["cure"] == cure
     assert told["message"].count("did you mean") == bool(cure)
     assert cure in told["message"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "cure"),
+    [
+        ({"guided_decoding_backend": "x"}, "there is no such field; leave it out"),
+        ({"extra_body": {}}, "put what stands in it beside the other fields"),
+        ({"response_format": "json"}, "Input should be an object"),
+    ],
+    ids=str,
+)
+def test_what_other_servers_take_is_told(client: Client, fields: dict[str, Any], cure: str) -> None:
+    assert cure in refused(client.post({"model": "demo", "messages": USER} | fields))["message"]
 
 
 def test_an_empty_list_is_said_plainly(client: Client) -> None:
@@ -280,7 +297,8 @@ def test_an_unknown_model(client: Client) -> None:
 
 
 def test_paths_and_methods(client: Client) -> None:
-    refused(client.request("GET", "/v1/embeddings"), 404)
+    told = refused(client.request("GET", "/v1/embeddings"), 404)["message"]
+    assert told.startswith("there is nothing at /v1/embeddings; there are /v1/chat/completions")
     assert "did you mean /v1/models?" in refused(client.request("GET", "/models"), 404)["message"]
     refused(client.request("GET", "/v1/completions"), 405)
     refused(client.request("GET", "/v1/chat/completions"), 405)

@@ -101,6 +101,10 @@ def test_ids_outside_the_vocabulary(token_id: int) -> None:
         ([], "empty"),
         (["a", 5], "token 1"),
         ({"a": 1, "b": 0}, r"token i at place i, not a dict; .* sorted\(vocab, key=vocab\.get\)"),
+        ("Teken", "did you mean 'tekken'"),
+        ("cl100k_base", r"pass tiktoken\.get_encoding\('cl100k_base'\)"),
+        ("gpt-4o", r"pass tiktoken\.get_encoding\('o200k_base'\)"),
+        (TokenizerInfo, r"TokenizerInfo is a class: pass a tokenizer of it"),
     ],
 )
 def test_sources_that_are_none(source: Any, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

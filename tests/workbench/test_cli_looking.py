@@ -157,7 +157,7 @@ def test_mistakes_have_a_place(tmp_path: Path) -> None:
         *((["check", name], "say -l regex") for name in ("order_schema", "orderschema.jsn", "schemas/order", "~/x")),
         (["check", "."], "'.' is a folder; name a file in it, or say -l regex"),
         (["check", "root ::= [a-z]", "-f", "nowhere.txt"], "No such file"),
-        (["check", "root ::= [a-z]", "README.md"], "read it by --text-file README.md"),
+        (["check", "root ::= [a-z]", "README.md"], "by --text-file README.md, or write it first if it is SOURCE"),
         (["check", "root ::= [a-z]", "-t", "nonesuch"], "'nonesuch' is neither"),
         (["check", "root ::= [a-z]", "-l", "latin"], "no language 'latin'"),
         (["mask", "root ::= [a-z]", "a", "--text-file", "b"], "not both"),

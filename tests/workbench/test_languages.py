@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, NewType
 
+import numpy as np
 import pydantic
 import pytest
 from typing_extensions import TypeAliasType
@@ -74,7 +75,17 @@ class City(pydantic.BaseModel):
 
 
 class Called(pydantic.BaseModel):
+    days: int = 1
     back: Callable[[int], int]
+
+
+class Around(pydantic.BaseModel):
+    called: Called
+    inner: Around | None = None
+
+
+class Tool(pydantic.BaseModel):
+    args_schema: dict[str, str]
 
 
 @pytest.mark.parametrize(
@@ -162,12 +173,26 @@ def test_a_file_in_lark_imports_from_its_folder(tmp_path: Path) -> None:
         (3, TypeError, "int is no source of a grammar"),
         (object(), TypeError, "object is no source of a grammar"),
         (City(name="x"), TypeError, "an instance of City is data, not a schema; pass its class"),
-        ([City], TypeError, "#/0: .*City.* is no JSON; a pydantic model is passed by itself"),
+        (
+            [City],
+            TypeError,
+            "#/0: .*City.* is no JSON; a pydantic model is passed by itself.*; of a tool give the name",
+        ),
         (["yes", "no"], TypeError, r"regular expression 'yes\|no', .* JSON string {.enum.: \[...\]}"),
         (re.compile("a"), TypeError, "pass its text"),
-        (Path.open, TypeError, "function is no source of a grammar"),
+        (Path.open, TypeError, "function is no source of a grammar.*; of a tool give the name"),
+        (Tool(args_schema={}), TypeError, "Tool is no JSON; of a tool give the name"),
+        ([Tool(args_schema={})], TypeError, "Tool is no JSON; of a tool give the name"),
+        ({"enum": np.array([1])}, TypeError, r"#/enum: .* is no JSON; use its tolist\(\)"),
         (threading.Event, TypeError, "is no type that pydantic can make a schema of"),
-        (Called, TypeError, "Called.* is no type that pydantic can make a schema of: Cannot generate a JsonSchema"),
+        (
+            Called,
+            TypeError,
+            "Called.* is no type that pydantic can make a schema of: Cannot generate a JsonSchema.*; this is its field "
+            "back: annotate it with WithJsonSchema",
+        ),
+        (Around, TypeError, r"this is its field called\.back: annotate"),
+        (Called(back=int), TypeError, "Called is no JSON; of a tool give the name"),
         (b"root ::= \xff", ValueError, "these bytes are not UTF-8 at byte 9: .*; save it as UTF-8"),
         ("", ValueError, "an empty text is no grammar"),
         (" \n", ValueError, "an empty text is no grammar"),
@@ -260,6 +285,8 @@ TYPO = '{\n  "type": "object",\n  "properties": {\n    "city": {"type": "strin"}
         ([{"type": "function", "function": {"name": "f", "parameters": {"type": "objec"}}}], '"type": "objec"'),
         ([{"type": "function", "function": {"name": "f", "parameters": {"type": "array"}}}], '"type"'),
         ([{"name": "f", "parameters": []}], '"parameters"'),
+        ([{"name": "f", "parameters": "{}"}], '"parameters"'),
+        ([{"type": "object", "properties": {}}], '{"type": "object", "properties": {}}'),
         ({"tools": TOOLS, "model": "lama"}, '"model"'),
         ({"tools": TOOLS, "tool_choice": "sometimes"}, '"tool_choice"'),
     ],

@@ -11,6 +11,7 @@ from pydantic.v1 import BaseModel
 
 from workbench.languages import Source
 from workbench.languages.sample import example_given
+from workbench.languages.tools import ToolsError
 from workbench.session import Session
 
 BYTES = [bytes((value,)) for value in range(256)]
@@ -81,6 +82,7 @@ ANY = {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["get_we
         ({"contents": [], "tools": [GEMINI], "toolConfig": ANY}, CALL),
         ({"jsonrpc": "2.0", "id": 1, "result": {"tools": [MCP]}}, CALL),
         ({"tools": [MCP], "nextCursor": "n", "_meta": {}}, CALL),
+        ([{"name": "get_weather", "input_schema": WEATHER, "eager_input_streaming": True}], CALL),
         (FUNCTION, CALL),
     ],
 )
@@ -178,7 +180,7 @@ def test_yaml_is_called_so(text: str) -> None:
 
 
 def test_functions_of_python_are_no_tools() -> None:
-    with pytest.raises(TypeError, match="give its name, description and parameters"):
+    with pytest.raises(TypeError, match=r"#/0: .*give the name, description and parameters"):
         Source.of([test_yaml_is_called_so])
 
 
@@ -206,6 +208,7 @@ def test_an_openapi_document_offers_nothing_of_its_own_shape() -> None:
         ({"inputs": "x", "parameters": {"grammar": {"type": "regex", "value": "a+"}}}, "#/parameters/grammar/value"),
         ({"json": WEATHER}, "#/json"),
         ({"choice": ["yes", "no"]}, "#/choice"),
+        ({**CHAT, "structured_outputs": {"structural_tag": json.dumps(TAG)}}, "#/structured_outputs/structural_tag"),
     ],
 )
 def test_requests_are_told_apart(given: Any, where: str) -> None:
@@ -213,3 +216,15 @@ def test_requests_are_told_apart(given: Any, where: str) -> None:
     assert found is not None
     assert where in found.cure
     assert found.cure.endswith("take that one")
+
+
+def test_schemas_are_no_tools() -> None:
+    with pytest.raises(
+        ToolsError, match=r"this is a schema, and no tool: .*for one of several write {\"anyOf\": \[...\]}"
+    ):
+        Source.of([WEATHER, {"type": "string"}]).grammar()
+
+
+def test_a_schema_as_a_text_says_what_to_take() -> None:
+    with pytest.raises(ToolsError, match="an object, and not a string; take the JSON that it holds as a text"):
+        Source.of([{"name": "f", "parameters": json.dumps(WEATHER)}]).grammar()

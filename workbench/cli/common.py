@@ -347,7 +347,7 @@ def read_texts(
         if text == "-":
             found.append(read(text))
         elif is_file(text):
-            fail(f"{text!r} is a file: read it by --text-file {text}")
+            fail(f"{text!r} is a file: read it by --text-file {text}, or write it first if it is SOURCE")
         else:
             found.append(("text", text.encode(errors="surrogateescape")))
     return found + [read(name) for name in files or ()]

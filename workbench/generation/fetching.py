@@ -113,10 +113,10 @@ def named_folder(name: str) -> Path | None:
     return found
 
 
-def advice_for(name: str) -> str:
-    """What to do about a name that is that of no model here."""
-    words = (DEMO, *PACKAGED)
-    close = get_close_matches(name, words, 1)
+def advice_for(name: str, *others: str) -> str:
+    """What to do about a name that is that of no model here, nor one of `others`."""
+    words = (DEMO, *PACKAGED, *others)
+    close = get_close_matches(name.lower(), words, 1)
     if close:
         return f"did you mean {close[0]!r}?"
     fetch = f"run once: hf download {name}; or " if name.count("/") == 1 else ""

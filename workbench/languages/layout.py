@@ -21,6 +21,12 @@ MAX_DEPTH = 400
 MAX_CHARACTERS = 1 << 24  # of the JSON text of one value, as in the engine; two for each value and its comma
 Keys = tuple[str | int, ...]
 _STRINGS = json.JSONEncoder(ensure_ascii=False)
+_SHOWN = 60
+AS_A_TOOL = (
+    "of a tool give the name, description and parameters (a JSON schema), as LangChain's convert_to_openai_tool writes "
+    "them"
+)
+"""What to do with a function of Python, or with another library's object around one."""
 
 
 def lay_out(value: object) -> str:
@@ -81,7 +87,9 @@ def _scalar(value: object, path: Keys) -> str:
         return int.__repr__(value)
     if isinstance(value, float) and math.isfinite(value):
         return float.__repr__(value)
-    raise TypeError(f"{child('#', *path)}: {value!r} is no JSON{_hint(value)}")
+    shown = repr(value)
+    shown = shown if len(shown) <= _SHOWN or isinstance(value, type) else type(value).__name__
+    raise TypeError(f"{child('#', *path)}: {shown} is no JSON{_hint(value)}")
 
 
 def _hint(value: object) -> str:
@@ -90,8 +98,15 @@ def _hint(value: object) -> str:
     if isinstance(value, float | Decimal):
         return " number"
     if isinstance(value, type):
-        return "; a pydantic model is passed by itself, or its model_json_schema()"
-    return f" ({type(value).__name__})"
+        return f"; a pydantic model is passed by itself, or its model_json_schema(); {AS_A_TOOL}"
+    if hasattr(value, "tolist"):
+        return "; use its tolist()"
+    return as_a_tool(value) or f" ({type(value).__name__})"
+
+
+def as_a_tool(value: object) -> str:
+    """What to do with a value that is a function, or around one; "" for others."""
+    return f"; {AS_A_TOOL}" if callable(value) or hasattr(value, "description") else ""
 
 
 def _quoted(text: str) -> str:

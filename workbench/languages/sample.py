@@ -34,8 +34,8 @@ _ASKING: Final = frozenset(
     + ("json_schema", "guided_json", "guided_regex", "guided_grammar", "guided_choice")
 )
 """What stands in a request beside one of these."""
-_SCHEMAS: Final = ("schema", "json", "format")
-"""How the names end under which requests have a schema."""
+_SCHEMAS: Final = ("schema", "json", "format", "tag")
+"""How the names end under which requests have a schema, or a structural tag."""
 _OF_SCHEMAS: Final = frozenset(("properties", "$ref", "anyOf", "oneOf", "allOf", "enum", "bsonType"))
 _SHARED: Final[Mapping[str, Callable[[object], bool]]] = {
     "type": lambda kind: isinstance(kind, list) or (isinstance(kind, str) and kind in TYPES),

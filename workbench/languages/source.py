@@ -20,7 +20,6 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_origin
 
 from kernels_core import (
@@ -47,7 +46,7 @@ from workbench.languages.guess import (
     is_name,
     path_of,
 )
-from workbench.languages.layout import lay_out
+from workbench.languages.layout import AS_A_TOOL, as_a_tool, lay_out
 from workbench.languages.mistakes import Mistake, locate
 from workbench.languages.positions import (
     JsonSyntaxError,
@@ -246,11 +245,6 @@ class Source:
                     "a list of texts describes no tools; for one of several texts write the regular expression "
                     f'{bare!r}, and for one of them as a JSON string {{"enum": [...]}}'
                 )
-            if any(isinstance(item, FunctionType) for item in value):
-                raise TypeError(
-                    "a function of Python is no tool here: give its name, description and parameters (a JSON schema), "
-                    "as LangChain's convert_to_openai_tool writes them"
-                )
             value = [_dumped(item) if _is_instance(item) else item for item in value]
         elif isinstance(value, re.Pattern):
             raise TypeError(
@@ -260,6 +254,7 @@ class Source:
             raise TypeError(
                 f"{type(value).__name__} is no source of a grammar; there are texts (EBNF, Lark, regex, JSON), paths, "
                 "JSON schemas, structural tags, lists of tools, pydantic models, types and Grammar objects"
+                f"{as_a_tool(value)}"
             )
         guess = Guess(cast(Language, language), why or SAID) if language else guess_value(value)
         return cls(guess.language, lay_out(value), options, name, guess.why)
@@ -423,12 +418,31 @@ def _decoded(data: bytes, what: str) -> str:
 def _schema_of_type(kind: object, schema_of: Callable[[], dict[str, Json]] | None = None) -> dict[str, Json]:
     """The JSON schema of what pydantic reads as this type; `schema_of` makes it where the type itself can."""
     from pydantic import PydanticUserError, TypeAdapter
+    from pydantic.errors import PydanticInvalidForJsonSchema
 
     try:
         return TypeAdapter(cast(type, kind)).json_schema() if schema_of is None else schema_of()
     except (PydanticUserError, TypeError, NameError) as error:
         reason = str(error).partition("\n")[0]
+        if isinstance(error, PydanticInvalidForJsonSchema) and (name := _field_without_schema(kind)):
+            cure = "annotate it with WithJsonSchema({...}), or with SkipJsonSchema() to leave it out"
+            reason += f"; this is its field {name}: {cure}"
         raise TypeError(f"{kind!r} is no type that pydantic can make a schema of: {reason}") from None
+
+
+def _field_without_schema(model: Any, *around: object) -> str:
+    """The first field, and the first in its model, and so on, that pydantic makes no schema of; "" where there is none,
+    or no model.  `around`: models that are looked at already."""
+    from pydantic import PydanticUserError, create_model
+
+    for name, inside in getattr(model, "model_fields", {}).items() if model not in around else ():
+        try:
+            alone: Any = {name: (inside.annotation, inside)}
+            create_model("Alone", __config__=model.model_config, **alone).model_json_schema()
+        except PydanticUserError:
+            deeper = _field_without_schema(inside.annotation, *around, model)
+            return f"{name}.{deeper}" if deeper else str(name)
+    return ""
 
 
 def _each_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -450,5 +464,10 @@ def _is_instance(value: object) -> bool:
 
 def _dumped(instance: Any) -> Json:
     """The JSON value of a pydantic model's instance."""
-    found: Json = instance.model_dump(mode="json", by_alias=True, exclude_none=True)
+    try:
+        found: Json = instance.model_dump(mode="json", by_alias=True, exclude_none=True)
+    except ValueError:  # of pydantic
+        found = None
+    if found is None or hasattr(instance, "args_schema"):  # a tool that is called in Python, as LangChain has them
+        raise TypeError(f"{type(instance).__name__} is no JSON; {AS_A_TOOL}")
     return found

@@ -24,6 +24,7 @@ from typing import Final, TypeVar, cast
 from kernels_core.errors import GrammarError
 from kernels_core.grammar.json_schema import TAG_OPTIONS
 from kernels_core.grammar.json_schema.closing import can_close
+from kernels_core.grammar.json_schema.misspelt import TYPES
 from kernels_core.grammar.json_schema.values import kind_of
 from kernels_core.grammar.templates import get_model_structural_tag, normalize_tool_choice
 from workbench.json_values import Json, JsonObject
@@ -58,7 +59,7 @@ _IN_PYTHON: Final = {re.sub("[A-Z]", lambda found: "_" + found[0].lower(), key):
 _NOTES: Final = frozenset(
     ("type", "title", "annotations", "return", "returns", "response", "responses", "examples", "input_examples")
     + ("output_schema", "outputSchema", "cache_control", "defer_loading", "metadata", "meta", "_meta", "icons")
-    + ("execution", "behavior", "responseJsonSchema")
+    + ("execution", "behavior", "responseJsonSchema", "allowed_callers", "eager_input_streaming")
 )
 
 
@@ -280,6 +281,9 @@ def _found(tool: Json, place: str) -> _Found:
         return _Found(tool, place, place, place)
     kind = tool.get("type", "function")
     has_schema = any(isinstance(body_of(tool).get(key), Mapping) for key in SCHEMA_KEYS)
+    if isinstance(kind, str) and kind in TYPES and not has_schema:
+        cure = 'of a function stands in parameters, beside its name; for one of several write {"anyOf": [...]}'
+        raise ToolsError(f"this is a schema, and no tool: that {cure}", place)
     if (isinstance(kind, str) and kind not in ("function", "custom") and not has_schema) or _is_provided(tool):
         named = f"of type {kind!r}" if "type" in tool else repr(next(iter(tool)))
         cure = "leave it out, or write it as a function"
@@ -301,7 +305,8 @@ def _found(tool: Json, place: str) -> _Found:
     if around == "toolSpec" and isinstance(schema, Mapping) and _is_wrapped(schema):
         schema, where = schema["json"], child(where, "json")
     if not isinstance(schema, Mapping | bool):
-        raise ToolsError(f"{schemas[0]} is a JSON schema, an object, and not {kind_of(schema)}", where)
+        cure = "; take the JSON that it holds as a text" if isinstance(schema, str) and "{" in schema else ""
+        raise ToolsError(f"{schemas[0]} is a JSON schema, an object, and not {kind_of(schema)}{cure}", where)
     kind = schema.get("type") if isinstance(schema, Mapping) else None
     if isinstance(kind, str) and kind in _OTHER_TYPES:
         raise ToolsError(

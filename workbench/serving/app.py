@@ -324,8 +324,8 @@ async def _request_trouble(request: Request, error: Exception) -> Response:
 
 async def _http_trouble(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    path = request.url.path
-    cure = f"; did you mean /v1{path}?" if f"/v1{path}" in {one.path for one in ENDPOINTS} | {"/v1/models"} else ""
+    path, known = request.url.path, [*(one.path for one in ENDPOINTS), "/v1/models"]
+    cure = f"; did you mean /v1{path}?" if f"/v1{path}" in known else f"; there are {', '.join(known)}"
     told = {404: f"there is nothing at {path}{cure}", 405: f"{path} takes no {request.method}"}
     message = told.get(error.status_code, str(error.detail))
     return _Json(RequestError(error.status_code, message).body(), status_code=error.status_code)

@@ -26,6 +26,19 @@ from workbench.serving.errors import RequestError, dotted, sentence_of
 
 MAX_PLACES: Final = 20
 OLDER: Final = "guided_"  # vLLM's fields before `structured_outputs`
+GUIDED: Final = ("json", "json_object", "regex", "choice", "grammar")
+ELSEWHERE: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("grammar", "ebnf"), ("structured_outputs.grammar",)),
+    **dict.fromkeys(("json_schema", "json"), ("structured_outputs.json",)),
+    "regex": ("structured_outputs.regex",),
+    **dict.fromkeys(("format", "output_format", "output_config", "text"), ("response_format", "text.format")),
+    "response_format": ("text.format",),
+    "messages": ("input", "prompt"),
+    "prompt": ("messages", "input"),
+    "input": ("messages", "prompt"),
+    "n_predict": ("max_tokens", "max_output_tokens"),
+}
+"""Fields of other servers and of the other endpoints, and what they are here: the first that the endpoint has."""
 NAMED: Final = ("name", "description", "schema", "strict")  # what stands in `json_schema`
 LISTED: Final = 8  # fields that are listed where nobody knows which is meant
 Model = TypeVar("Model", bound=BaseModel)
@@ -170,7 +183,7 @@ def _invalid(
             least = one["ctx"]["min_length"]
             message = f"at least {least:,} {'is' if least == 1 else 'are'} expected"
         else:
-            message = str(one["msg"]).removeprefix("Value error, ")
+            message = str(one["msg"]).removeprefix("Value error, ").replace("a valid dictionary", "an object")
         if param in found:
             # The other kinds of a value that may be of several.
             earlier = found[param]
@@ -202,7 +215,12 @@ def _meant(path: Sequence[int | str], model: type[BaseModel]) -> str:
         model = next((one for one in inner if isinstance(one, type) and issubclass(one, BaseModel)), model)
     name, names = str(path[-1]), [field.alias or name for name, field in model.model_fields.items()]
     if name.startswith(OLDER) and "structured_outputs" in names:
-        return f"did you mean structured_outputs.{name.removeprefix(OLDER)}?"
+        meant = name.removeprefix(OLDER)
+        return f"did you mean structured_outputs.{meant}?" if meant in GUIDED else "leave it out"
+    if name == "extra_body" and "structured_outputs" in names:
+        return "clients put what stands in it beside the other fields: send it there"
+    if here := [one for one in ELSEWHERE.get(name, ()) if one.partition(".")[0] in names]:
+        return f"did you mean {here[0]}?"
     if name in NAMED and "json_schema" in names:
         return f"did you mean json_schema.{name}?"
     if close := get_close_matches(name, names, 1, 0.7):

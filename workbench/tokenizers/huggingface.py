@@ -28,7 +28,7 @@ from kernels_core.tokens.tokenizers_json import analyse_tokenizers_json, compone
 from .libraries import is_refusal, require
 from .sentencepiece import SentencePieceCodec
 from .tekken import wrap_mistral
-from .tiktoken_ranks import TiktokenCodec
+from .tiktoken_ranks import TiktokenCodec, call_of_tiktoken
 from .tokenizer import Codec, VocabularySource, parse_json
 
 
@@ -172,9 +172,10 @@ def cached_folder(name: str) -> Path:
     except (hub.errors.LocalEntryNotFoundError, hub.errors.HFValidationError):
         from workbench.generation.fetching import advice_for
 
+        advice = call_of_tiktoken(name) or advice_for(name, "tekken")
         raise TokenizerError(
             f"{name!r} is neither 'tekken', nor a file or folder here, nor a model on this machine. "
-            f"Nothing is downloaded here: {advice_for(name)}"
+            f"Nothing is downloaded here: {advice}"
         ) from None
 
 

@@ -78,6 +78,8 @@ def load_tokenizer(
             return Tokenizer(source, name=name or "vocabulary")
         return source
 
+    if isinstance(source, type):
+        raise TokenizerError(f"{source.__name__} is a class: pass a tokenizer of it, as its from_pretrained(...) gives")
     if isinstance(source, Sequence | Mapping) and not isinstance(source, str | bytes | bytearray):
         _refuse_rank_options(style, pattern, special_tokens, source)
         info = TokenizerInfo(cast(Sequence[str], source), vocab_size=vocab_size, stop_token_ids=stop_token_ids)

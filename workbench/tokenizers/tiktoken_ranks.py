@@ -101,6 +101,19 @@ def wrap_tiktoken(encoding: TiktokenEncoding) -> VocabularySource:
     return VocabularySource(encoding.name, read_tiktoken(encoding), TiktokenCodec(encoding), encoding)
 
 
+def call_of_tiktoken(name: str) -> str:
+    """What to pass in place of a name that tiktoken knows, be it of an encoding or of a model; "" for others."""
+    try:
+        from tiktoken import list_encoding_names
+        from tiktoken.model import encoding_name_for_model
+
+        if name not in list_encoding_names():
+            name = encoding_name_for_model(name)
+    except (ImportError, KeyError):
+        return ""
+    return f"pass tiktoken.get_encoding({name!r}), which fetches it"
+
+
 def looks_like_ranks(head: bytes) -> bool:
     """Whether a file that starts with `head` is a rank file, whatever its name."""
     fields = head.split(b"\n", 1)[0].split()

@@ -20,6 +20,10 @@ from .schema_algebra import Circular, TooLarge
 from .terms import FALSE, Place, Term, origin
 
 _MAX_DEPTH = 50
+_CLOSED = (
+    "; where one has `additionalProperties: false`, which forbids the members of the others, leave that out, and write "
+    "`unevaluatedProperties: false` beside `allOf`"
+)
 
 
 def report_conflict(reader: Reader, term: Term, problems: Problems) -> None:
@@ -82,10 +86,16 @@ def _keyword(reader: Reader, place: Place) -> tuple[str, str, str]:
             if why and ecma_search(place.schema[last]) == NOTHING:
                 return place.pointer, last, f"no string matches: {why}"
         if not against:
-            return place.pointer, last, "it allows no value at all"
+            return place.pointer, last, "it allows no value at all" + (_CLOSED if _may_close(last, place) else "")
         named = " and ".join(repr(key) for key in against)
         return place.pointer, last, f"it contradicts {named}: no value is left"
     return place.pointer, keys[-1] if keys else "false", "no value is left"
+
+
+def _may_close(keyword: str, place: Place) -> bool:
+    """Whether one of several schemas that all apply may forbid the members of the others, as in an inheritance."""
+    options = place.schema[keyword] if keyword == "allOf" else []
+    return any(isinstance(one, dict) and (one.get("additionalProperties") is False or "$ref" in one) for one in options)
 
 
 def _is_void(reader: Reader, place: Place, keys: list[str]) -> bool:

@@ -76,7 +76,8 @@ class LazyDocument:
                 return found
         unknown = self.documents.unknown_dialect
         if unknown is not None:
-            self.problems.add("#", "$schema", f"unknown dialect {unknown!r}", "it is read as draft 2020-12")
+            reason = f"unknown dialect {unknown!r}; leave it out, or name a draft: {DEFAULT.uri}"
+            self.problems.add("#", "$schema", reason, "it is read as draft 2020-12")
         return self.documents.root_context.dialect
 
     def top(self) -> RuleRef | None:

@@ -1,5 +1,5 @@
-"""What a schema says that forbids less than its author means: a word that is nearly a keyword, or nearly a format that
-is checked, members without `properties`, definitions that nothing refers to, a keyword of another draft, or of another
+"""What a schema says that forbids less than its author means: a word that is nearly a keyword, a format that is not
+checked, members without `properties`, definitions that nothing refers to, a keyword of another draft, or one of another
 type than the schema allows; and a required member that is forbidden, so that no object is left.
 
 By the standard nothing is wrong with that, and so the engine takes it.  Words of which nothing is known are somebody's
@@ -30,8 +30,11 @@ CLOSE: Final = 0.8
 SHORT: Final = 5
 _KNOWN: Final = tuple(KEYWORDS)
 _TOLD: Final = tuple(name for name in KEYWORDS if name not in NOTES)
-# Of other languages of schemas.
-_FOREIGN: Final = {"min": "minimum", "max": "maximum", "bsonType": "type", "optionalProperties": "properties"}
+# Of other languages of schemas, and of pydantic's fields.
+_FOREIGN: Final = {
+    "min": "minimum", "max": "maximum", "bsonType": "type", "optionalProperties": "properties",
+    "ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum",
+}  # fmt: skip
 _SIZES: Final = {"string": "Length", "array": "Items", "object": "Properties"}
 _SIZED: Final = (*_SIZES, "integer", "number")
 TYPES: Final = {
@@ -45,10 +48,19 @@ _SPOKEN_OF: Final = ((STRING, "strings"), (ARRAY, "arrays"), (OBJECT, "objects")
 _EVERYWHERE: Final = frozenset(("additionalProperties", "format"))
 # Beside another keyword a schema under a strange name may be a note, or what something refers to.
 _BESIDE_STRAYS: Final = NOTES | {"type", "required", "additionalProperties"}
-# How a string is shown or encoded, and not which one it is.
-_SILENT: Final = frozenset(("password", "byte", "binary"))
-_MEANT: Final = {"url": "uri", "guid": "uuid", "ip": "ipv4", "ip-address": "ipv4", "idn-hostname": ""}
+_BESIDE_A_SCHEMA: Final = NOTES | {"required", "additionalProperties"}
+_SAYS_LITTLE: Final = NOTES | {"type"}
+_REQUIRE: Final = "list the name in `required` of the object around it"
+# How a string is shown, encoded or used, and not which one it is.
+_SILENT: Final = frozenset(
+    ("password", "byte", "binary", "path", "file-path", "directory-path", "text", "textarea", "markdown", "html")
+)
+_MEANT: Final = {
+    "url": "uri", "guid": "uuid", "ip": "ipv4", "ip-address": "ipv4", "ipvanyaddress": "ipv4", "idn-hostname": "",
+}  # fmt: skip
 _WRAPPERS: Final = ("schema", "json", "example")
+_AROUND: Final = _WRAPPERS[:2]  # a schema that is meant to be that of what is around it
+_NARROWING: Final = frozenset(("$ref", "enum", "const", "anyOf", "oneOf", "allOf"))
 
 
 class Doubt(NamedTuple):
@@ -105,10 +117,11 @@ def _doubts_in(base: str, document: Any) -> Iterator[Doubt]:
     plain = _plain(named if isinstance(named, str) else "")
     found = list(schemas_of([(base, document)]))
     for holder in ("$defs", "definitions"):
-        inside = document.get(holder) if isinstance(document, Mapping) and document.keys() <= NOTES else None
+        inside = document.get(holder) if isinstance(document, Mapping) and document.keys() <= _SAYS_LITTLE else None
         if isinstance(inside, Mapping) and inside:
             cure = f'refer to what is meant, as in `"$ref": "{child("#", holder, next(iter(inside)))}"`'
-            yield Doubt(base, holder, "beside definitions nothing is said, so that every JSON value is allowed", cure)
+            allowed = "value of this type" if "type" in document else "JSON value"
+            yield Doubt(base, holder, f"beside definitions nothing is said, so that every {allowed} is allowed", cure)
     for pointer, schema in found:
         odd = [name for name in schema if name not in plain]
         strays = [name for name in odd if is_stray(name, schema[name])]
@@ -116,6 +129,11 @@ def _doubts_in(base: str, document: Any) -> Iterator[Doubt]:
             names = ", ".join(f"`{name}`" for name in strays[:3]) + " ..." * (len(strays) > 3)
             reason = f"no keyword is called {names}, and a schema under such a name forbids nothing"
             yield Doubt(pointer, strays[0], reason, "if this is a member, write it in `properties`")
+        # Of a document that is nothing but this, who reads it tells.
+        elif (pointer != "#" or "required" in schema) and schema.keys() & KEYWORDS.keys() <= _BESIDE_A_SCHEMA:
+            for name in [name for name in odd if name.lower().endswith(_AROUND) and _is_schema(schema[name])][:1]:
+                reason = f"no keyword is called `{name}`, and a schema under such a name forbids nothing"
+                yield Doubt(pointer, name, reason, "put it in the place of what is around it")
         inside = schema.get("properties")
         if isinstance(inside, Mapping) and inside.get("additionalProperties") is False:
             reason = "here this is the name of a member, which is forbidden"
@@ -172,23 +190,39 @@ def _said(name: str, inner: Any, schema: Mapping[str, Any]) -> tuple[str, str, b
         if not is_string or inner in FORMATS or inner in _SILENT or schema.keys() & {"enum", "const", "pattern"}:
             return None
         meant = _format_meant_by(inner)
-        return (f"the format {shown(inner)} is not checked", f'did you mean "{meant}"?', False) if meant else None
+        cure = f'did you mean "{meant}"?' if meant else "say in a `pattern` what it is to be"
+        return f"the format {shown(inner)} is not checked", cure, False
     if name in ("required", "nullable") and inner is not True:
         return None
     if name == "required":
-        return "a Boolean requires nothing since draft 4", "list the name in `required` of the object around it", True
+        return "a Boolean requires nothing since draft 4", _REQUIRE, True
+    if name == "optional" and inner is False:
+        return "`optional` is no keyword: a member may be missing", _REQUIRE, False
     if name == "nullable":
-        if not (kinds := _types(schema)) or "null" in kinds:
+        if _takes_null(schema):
             return None
-        return "only OpenAPI 3.0 knows `nullable`", 'for null add "null" to `type`', False
+        cure = 'add "null" to `type`' if "type" in schema else 'write `anyOf` of this and `{"type": "null"}`'
+        return "only OpenAPI 3.0 knows `nullable`", f"for null {cure}", False
     if name in KEYWORDS:
         reason = f"the draft of this schema does not know `{name}`: it forbids nothing"
         return reason, "name another one in `$schema`", False
     sizes = [_SIZES[kind] for kind in _types(schema) if isinstance(kind, str) and kind in _SIZES]
     meant = name + "".join(sizes[:1] or ["imum"]) if name in ("min", "max") else meant_by(name)
+    if name == "regex" and "type" in schema:  # without, it may be a request's
+        meant = "pattern"
     if not meant or meant in schema:
         return None
     return f"`{name}` is no keyword: it forbids nothing", f"did you mean `{meant}`?", True
+
+
+def _takes_null(schema: Mapping[str, Any]) -> bool:
+    """Whether null is plainly among the values of a schema."""
+    if kinds := _types(schema):
+        return "null" in kinds
+    options = [one for name in ("anyOf", "oneOf") if isinstance(schema.get(name), list) for one in schema[name]]
+    listed = schema["enum"] if isinstance(schema.get("enum"), list) else [schema.get("const", "")]
+    said = any(isinstance(one, Mapping) and "null" in _types(one) for one in options) or None in listed
+    return said or schema.keys().isdisjoint(_NARROWING)
 
 
 def _types(schema: Mapping[str, Any]) -> list[Any]:
@@ -198,16 +232,22 @@ def _types(schema: Mapping[str, Any]) -> list[Any]:
 
 def is_stray(name: str, inner: Any) -> bool:
     """Whether a schema stands where a keyword does, under a name that is none."""
-    if name in KEYWORDS or name.startswith("x-") or not isinstance(inner, Mapping):
+    if name in KEYWORDS or name.startswith("x-") or not _is_schema(inner):
+        return False
+    return not meant_by(name) and not name.lower().endswith(_WRAPPERS)
+
+
+def _is_schema(inner: Any) -> bool:
+    """Whether a value can hardly be anything but a schema."""
+    if not isinstance(inner, Mapping):
         return False
     kinds = inner.get("type")
-    is_schema = (
+    return (
         (kinds in TYPES if isinstance(kinds, str) else isinstance(kinds, list))
         or isinstance(inner.get("$ref"), str)
         or isinstance(inner.get("properties"), Mapping)
         or any(isinstance(inner.get(word), list) for word in ("enum", "anyOf", "oneOf", "allOf"))
     )
-    return is_schema and not meant_by(name) and not name.lower().endswith(_WRAPPERS)
 
 
 @lru_cache(maxsize=64)

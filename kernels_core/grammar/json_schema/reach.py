@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 from ...clock import look
 from ...errors import GrammarSyntaxError, UnsupportedFeatureError
 from ..regular.reader import read
+from .exact_text import shown
 from .keywords import KEYWORDS, schemas_in
 from .keywords.entry import Keyword
+from .keywords.of_values import TYPES
 from .problems import Problems, child
 from .resolve import Context, Documents, Unresolved
 from .values import Malformed, kind_of
@@ -80,7 +82,8 @@ def check_values(
             try:
                 _check(KEYWORDS[keyword], place.schema[keyword])
             except Malformed as error:
-                problems.add(place.pointer, keyword, str(error), "the keyword is ignored", malformed=True)
+                cure = "; leave it out" if place.schema[keyword] is None and keyword != "type" else ""
+                problems.add(place.pointer, keyword, f"{error}{cure}", "the keyword is ignored", malformed=True)
             except ValueError as error:  # a number of too many digits, or a malformed pattern
                 reason = error.reason if isinstance(error, GrammarSyntaxError) else str(error)
                 offset = error.offset if isinstance(error, GrammarSyntaxError) else None
@@ -93,10 +96,12 @@ def _check(entry: Keyword, value: Any) -> None:
     if entry.name in ("pattern", "patternProperties"):
         for pattern in (value,) if isinstance(value, str) else value:
             _check_pattern(pattern)
-    for _, one in schemas_in(entry, value):
+    for keys, one in schemas_in(entry, value):
         # Under `dependencies` lists of names stand beside schemas.
         if not isinstance(one, dict | bool) and not (entry.name == "dependencies" and isinstance(one, list)):
-            raise Malformed(f"a schema must be an object or a Boolean, not {kind_of(one)}")
+            where = "".join(f" (at {shown(key)})" for key in keys)
+            cure = f'; write {{"type": {shown(one)}}}' if isinstance(one, str) and one in TYPES else ""
+            raise Malformed(f"a schema must be an object or a Boolean, not {kind_of(one)}{where}{cure}")
 
 
 def _check_pattern(pattern: str) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -35,6 +36,7 @@ _NAMES = {"id": re.compile(r'"id"\s*:\s*"(?!#)'), "$id": re.compile(r'"\$id"\s*:
 _SCOPED = re.compile(r'"\$(?:dynamic|recursive)(?:Ref|Anchor)"|"\$ref"\s*:\s*"https?://json-schema\.org/draft/20')
 
 
+MOST_COMPARED = 100  # definitions that the name of one which is not there is compared with
 # A quick look for fixed texts tells of most schemas that there is nothing to search for.
 _SIGNS = ('"$dynamic', '"$recursive', "json-schema.org/draft/20")
 
@@ -233,8 +235,18 @@ class Documents:
             return None
         found = pointed(self._root, reference)
         if found is UNSET:
-            raise Unresolved(f"the reference {reference!r} points to nothing")
+            raise Unresolved(f"the reference {reference!r} points to nothing{self._meant(reference)}")
         return Target(found, context, reference)
+
+    def _meant(self, reference: str) -> str:
+        """The definition that a reference to nothing may mean, by its last name."""
+        name = reference.rpartition("/")[2].removeprefix("#")
+        for holder in ("$defs", "definitions") if isinstance(self._root, dict) else ():
+            inside = self._root.get(holder)
+            known = [*inside][:MOST_COMPARED] if isinstance(inside, dict) else []
+            if close := [name] if name in known else get_close_matches(name, known, 1):
+                return f"; did you mean {child('#', holder, close[0])!r}?"
+        return "; take along the components of its document" if reference.startswith("#/components/") else ""
 
     def _lookup(self, reference: str, context: Context) -> Any:
         from referencing import exceptions
@@ -245,7 +257,7 @@ class Documents:
             return self._documents().resolver(uri).lookup(f"#{fragment}")
         except exceptions.Unresolvable as error:
             if isinstance(error, exceptions.PointerToNowhere | exceptions.NoSuchAnchor | exceptions.InvalidAnchor):
-                raise Unresolved(f"the reference {reference!r} points to nothing") from None
+                raise Unresolved(f"the reference {reference!r} points to nothing{self._meant(reference)}") from None
             raise Unresolved(
                 f"the document {uri!r} of the reference {reference!r} is not here; nothing is fetched, pass it in "
                 "resources={uri: schema}"

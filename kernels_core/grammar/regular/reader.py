@@ -152,7 +152,9 @@ class _Parser:
                 end = inside + len(look)
                 self._asserted(i)
             elif source.startswith(">", inside):
-                refuse("atomic groups are not supported", source, i)
+                refuse(
+                    "atomic groups are not supported; write (?:...), which matches what they match and more", source, i
+                )
             elif name:
                 end = name.end()
             elif modifiers and modifiers.group(3) == ":":
@@ -244,7 +246,11 @@ class _Parser:
         if _COUNT.match(self.source, i):
             return True
         if _LIKE_COUNT.match(self.source, i):
-            fail("a count is written {n}, {n,} or {n,m}; for a literal brace write \\{", self.source, i)
+            fail(
+                "a count is written {n}, {n,} or {n,m}, and {0,m} for {,m}; for a literal brace write \\{",
+                self.source,
+                i,
+            )
         return False
 
     def _quantify(self, i: int) -> int:
@@ -252,7 +258,8 @@ class _Parser:
         if not group.quantifiable:
             if i and source[i - 1] in "*+?}" and group.items:
                 if source[i] == "+":
-                    refuse("possessive quantifiers are not supported", source, i)
+                    cure = "leave out this +, which matches the same and more"
+                    refuse(f"possessive quantifiers are not supported; {cure}", source, i)
                 fail("two quantifiers in a row; use a group: (?:x?)*", source, i)
             fail("nothing to repeat here", source, i)
         if source[i] in QUANTIFIERS:

@@ -17,8 +17,17 @@ from ..values import Malformed, a_boolean, a_list
 from .entry import OPENAPI_3_0, SINCE_6, Status, ValueKeyword
 from .quick import Quick
 
-_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 _MEANT = {"str": "string", "int": "integer", "float": "number", "list": "array", "dict": "object", "bool": "boolean"}
+_MEANT |= {"text": "string", "double": "number", "decimal": "number", "tuple": "array", "set": "array", "map": "object"}
+_ANYTHING = "leave it out, and every value is allowed"
+# What is no type in any language of schemas that is near this one.
+_OTHERWISE = {
+    **dict.fromkeys(("any", "unknown", "mixed"), _ANYTHING),
+    **dict.fromkeys(("date", "time", "uuid", "uri"), 'write "string", with this word as its `format`'),
+    "datetime": 'write "string", with the `format` "date-time"',
+    "enum": "leave it out beside `enum`",
+}
 _GRAMMAR = "a request holds the text of a grammar beside this type: read that text, in its own language"
 # What `type` is in a request's response_format.
 _REQUESTED = {
@@ -34,7 +43,7 @@ def _type_names(value: Any, keyword: str) -> list[str]:
     if not names:
         raise Malformed(f"{keyword} must name at least one type")
     for name in names:
-        if name not in _TYPES:
+        if name not in TYPES:
             raise Malformed(f"{shown(name)} is no type; {_meant_by(name)}")
     return names
 
@@ -42,11 +51,11 @@ def _type_names(value: Any, keyword: str) -> list[str]:
 def _meant_by(name: Any) -> str:
     """What to write in place of a type that is none: Gemini's are in capitals, Python's have names of their own."""
     word = str(name).lower()
-    if word in _REQUESTED:
-        return _REQUESTED[word]
-    if (meant := _MEANT.get(word, word)) in _TYPES:
+    if (said := _REQUESTED.get(word) or _OTHERWISE.get(word)) is not None:
+        return said
+    if (meant := _MEANT.get(word, word)) in TYPES:
         return f"write {shown(meant)}"
-    return f"the types are {', '.join(_TYPES)}"
+    return f"the types are {', '.join(TYPES)}"
 
 
 def _type(reader: SchemaReader, place: Place, names: list[str]) -> Shape:
