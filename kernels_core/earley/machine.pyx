@@ -126,7 +126,7 @@ cdef class Machine(InternedStates):
             ms_store(<void**>&source.first, target)
         elif self.memoize:
             remember(self.arena, source, low, high, target)
-        self.step_misses_ += 1
+        self.step_misses += 1
         return target
 
     cdef int _scan(self, SetRec* source, uint8_t byte, int32_t* low, int32_t* high) except -1 nogil:
@@ -438,6 +438,14 @@ cdef class Machine(InternedStates):
             frame.ended_count = <int32_t>items.size()
         return 0
 
+    cdef void _clear_slots(self) noexcept nogil:
+        """Begin to make frames; an error may have ended the last time."""
+        cdef size_t i
+        for i in range(self.slot_rule.size()):
+            self.slot_of_rule[self.slot_rule[i]] = -1
+        self.slot_rule.clear()
+        self.slot_left.clear()
+
     cdef int32_t _slot(self, int32_t rule) noexcept nogil:
         """The index of the frame that is being made for `rule`."""
         cdef int32_t slot
@@ -467,10 +475,7 @@ cdef class Machine(InternedStates):
         cdef Item item
         cdef FrameRec* frame
         cdef bint changed
-        for i in range(self.slot_rule.size()):       # of the last call, which an error may have ended
-            self.slot_of_rule[self.slot_rule[i]] = -1
-        self.slot_rule.clear()
-        self.slot_left.clear()
+        self._clear_slots()
         self.include_into.clear()
         self.include_from.clear()
         self.final.clear()
@@ -567,15 +572,3 @@ cdef class Machine(InternedStates):
 
     cdef void end(self) noexcept nogil:
         stop_clock(&self.clock)
-
-    # -- for inspection -------------------------------------------------------------------------------------------
-
-    @property
-    def step_hits(self):
-        """Bytes that matchers read over a transition that was known."""
-        return self.step_hits_
-
-    @property
-    def step_misses(self):
-        """Transitions computed, by matchers or by walks over the vocabulary."""
-        return self.step_misses_

@@ -102,11 +102,8 @@ cdef SetRec* _mapped(Machine machine, SetRec* source, Mapping how) except NULL n
     machine.check_budget()
     _find_limited(machine, source, found)
     _keep(machine, found, how, slot_of)
-    # The slots of a prediction, one for each frame that is made; `slot_of_rule` stays as it is between calls.
-    for n in range(machine.slot_rule.size()):
-        machine.slot_of_rule[machine.slot_rule[n]] = -1
-    machine.slot_rule.clear()
-    machine.slot_left.clear()
+    # The slots of a prediction, one for each frame that is made.
+    machine._clear_slots()
     if machine.entries.size() < slot_of.size():
         machine.entries.resize(slot_of.size())
     for n in range(found.size()):

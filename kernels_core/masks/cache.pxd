@@ -54,8 +54,6 @@ cdef struct Handed:
 cdef struct Chosen:
     TokenSet* tokens
     int32_t item         # the first item of a set that has these verdicts
-    int32_t missing      # iterations that a token has to complete before it leaves the rule,
-    int32_t left         # ... and that it may; where `tokens` are counted
 
 
 cdef struct Made:

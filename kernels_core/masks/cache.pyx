@@ -210,7 +210,6 @@ cdef class MaskCache:
         cdef Item item
         cdef SetRec* caller
         cdef shared_ptr[TokenSet] tokens
-        cdef Chosen one
         cdef Follow follow
         cdef Row row
         self.chosen.clear()
@@ -223,14 +222,13 @@ cdef class MaskCache:
             # Items are sorted by state, frame, counter: one state's verdicts are added once, whoever its callers are.
             if _seen_before(record, i):
                 continue
-            one.item, one.missing, one.left = i, self._iterations_missing(item), self._iterations_left(item)
             follow.key = 0
             before = self.dense.size()
             if self.lookahead is None:
                 self.decide.take_follow(record, i, &follow)
             if self.decide.may_use_profile(record, i):
                 self.token_set(item.state, item.counter, follow, FOR_ALL_COUNTS, tokens)
-                self.dense.push_back(row_of(tokens.get(), one.left))
+                self.dense.push_back(row_of(tokens.get(), self._iterations_left(item)))
             else:
                 if _is_far_from_bounds(self.machine.tables, item, self.trie.max_depth):
                     item.counter = FREE         # verdicts that grammars with another bound share
@@ -242,8 +240,7 @@ cdef class MaskCache:
             # Its row is what was put into `self.dense` for it, if anything was.
             row.words = self.dense.back().row.words if self.dense.size() > before else NULL
             self.owners.push_back(Owner(<shared_ptr[void]>tokens, row.words))
-            one.tokens = tokens.get()
-            self.chosen.push_back(one)
+            self.chosen.push_back(Chosen(tokens.get(), i))
         for n in range(self.chosen.size()):
             if (self.chosen[n].tokens.ids.empty() and self.chosen[n].tokens.reference.get() == NULL
                     and self.chosen[n].tokens.handovers.empty()):
@@ -254,9 +251,8 @@ cdef class MaskCache:
                 if record.items[k].counter == item.counter:
                     caller = self.machine.returned(record.items[k].frame)
                     if self.chosen[n].tokens.storage == PROFILE:
-                        self.repetition_ends.allow(self.chosen[n].tokens, caller, self.chosen[n].missing,
-                                                   self.chosen[n].left,
-                                         self.singles)
+                        self.repetition_ends.allow(self.chosen[n].tokens, caller, self._iterations_missing(item),
+                                                   self._iterations_left(item), self.singles)
                     else:
                         add_uncertain(self.chosen[n].tokens, self.machine, caller, self.matches, self.singles)
                         self._hand_over(self.chosen[n].tokens, caller)

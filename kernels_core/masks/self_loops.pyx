@@ -16,7 +16,7 @@ from cython.operator cimport dereference
 from libc.string cimport memcmp, memset
 from libcpp.algorithm cimport sort
 
-from kernels_core.automata.tables cimport ByteEdge, mark_bytes
+from kernels_core.automata.tables cimport mark_bytes
 from kernels_core.clock cimport breathe
 from kernels_core.earley.machine cimport step
 from kernels_core.masks.mask_table cimport ms_mix
@@ -181,10 +181,6 @@ cdef bint _own_bytes(Machine machine, int32_t state, uint64_t* bytes) except -1 
     machine.tables.need(state)
     for k in range(machine.tables.states[state].edge_first, machine.tables.states[state].edge_past):
         if machine.tables.edges[k].target == state:
-            _mark(machine.tables.edges[k], bytes)
+            mark_bytes(bytes, machine.tables.edges[k].low, machine.tables.edges[k].high)
             found = True
     return found
-
-
-cdef void _mark(const ByteEdge& edge, uint64_t* bytes) noexcept nogil:
-    mark_bytes(bytes, edge.low, edge.high)

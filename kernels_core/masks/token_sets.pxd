@@ -76,5 +76,4 @@ cdef void store_accepted(TokenSet* made, TokenTrie trie, TrieWalk& found) noexce
 cdef void store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& accepted,
                            vector[int32_t]& removed) noexcept nogil
 cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil
-cdef double share_of(const shared_ptr[TokenSet]& tokens) noexcept nogil
 cdef double shares_of(unordered_map[uint64_t, shared_ptr[TokenSet]]& sets) noexcept

@@ -134,17 +134,12 @@ cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil:
             + (4 * tokens.rows.size() * tokens.rows[0].size() if tokens.rows.size() else 0))
 
 
-cdef double share_of(const shared_ptr[TokenSet]& tokens) noexcept nogil:
-    """The bytes that fall to one of those who hold a set."""
-    return <double>token_set_bytes(tokens.get()) / tokens.use_count()
-
-
 cdef double shares_of(unordered_map[uint64_t, shared_ptr[TokenSet]]& sets) noexcept:
     """Bytes of what is there; of what other grammars and the pool hold as well, a share."""
     cdef double found = 0
     cdef unordered_map[uint64_t, shared_ptr[TokenSet]].iterator at = sets.begin()
     while at != sets.end():
-        found += share_of(dereference(at).second)
+        found += <double>token_set_bytes(dereference(at).second.get()) / dereference(at).second.use_count()
         preincrement(at)
     return found
 
