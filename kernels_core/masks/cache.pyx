@@ -79,8 +79,6 @@ cdef class MaskCache:
         self.walk = DirectWalk(trie, machine, self_loops_of(trie) if walk_shortcuts else None, self.table)
         self.repetition_ends = RepetitionEnds(machine)
         self.unions = pool.unions if walk_shortcuts and pool is not None else None
-        if lookahead is not None:
-            self.stack.resize(trie.max_depth + 1)
 
     cdef ShortestEnds find_endings(self, bint any_byte=False):
         """What says how many tokens end a text, or by which bytes (`any_byte`); made when it is first asked for, with the
@@ -401,7 +399,7 @@ cdef class MaskCache:
         if other.get() == NULL and compute:
             if filtered:
                 self.token_set(state, counter, follow, TO_FILTER, other)
-                self.lookahead.filter(other, rule, self.stack, result)
+                self.dropped += self.lookahead.filter(other, rule, self.trie, result)
             else:
                 self.machine.check_budget()
                 started = ms_clock()
@@ -592,7 +590,7 @@ cdef class MaskCache:
             "token_set_misses": self.state_misses,
             "pool_hits": self.pool_hits,
             "partial_hits": self.partial_hits,
-            "lookahead_dropped": 0 if self.lookahead is None else self.lookahead.dropped,
+            "lookahead_dropped": self.dropped,
             "mask_bytes": self.table.arena.held,
             "token_set_bytes": <size_t>nbytes,
         }
