@@ -17,6 +17,7 @@ Read on: `machine.pyx`, `left_recursion.pyx`, `../matcher.pyx` and `../masks/cac
 """
 
 from libc.stdint cimport int32_t
+from libcpp.mutex cimport mutex, unique_lock
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
@@ -35,11 +36,8 @@ cdef enum Mapping:
 
 cdef SetRec* crossed(Machine machine, SetRec* source, bint begins) except NULL nogil:
     """`begun` or `settled`, for a caller that holds no lock."""
-    machine.lock.lock()
-    try:
-        return begun(machine, source) if begins else settled(machine, source)
-    finally:
-        machine.lock.unlock()
+    cdef unique_lock[mutex] _held = unique_lock[mutex](machine.lock[0])
+    return begun(machine, source) if begins else settled(machine, source)
 
 
 cdef SetRec* begun(Machine machine, SetRec* source) except NULL nogil:

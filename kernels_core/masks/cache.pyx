@@ -11,6 +11,7 @@ mask is kept on the set; equal masks share their storage and have a number (`mas
 """
 
 from cython.operator cimport dereference, preincrement
+from libcpp.mutex cimport mutex, unique_lock
 
 from kernels_core.automata.identity cimport Identities
 from kernels_core.automata.lengths cimport Room
@@ -130,11 +131,8 @@ cdef class MaskCache:
 
     cdef MaskRec* with_stops(self, MaskRec* mask, vector[int32_t]& allowed, vector[int32_t]& refused) except NULL nogil:
         """`mask` with some stop tokens and without others.  The caller does not hold the lock."""
-        self.machine.lock.lock()
-        try:
-            return self.table.alter(mask, allowed, refused)
-        finally:
-            self.machine.lock.unlock()
+        cdef unique_lock[mutex] _held = unique_lock[mutex](self.machine.lock[0])
+        return self.table.alter(mask, allowed, refused)
 
     cdef MaskRec* compute(self, SetRec* record) except NULL nogil:
         """Compute and remember, with the machine's lock held."""
