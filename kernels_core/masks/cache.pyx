@@ -75,7 +75,7 @@ cdef class MaskCache:
             trie, machine, direct_limit=direct_limit, differential=differential, differential_from=differential_from,
             iteration_profiles=iteration_profiles and lookahead is None, walk_shortcuts=walk_shortcuts)
         self.whole_subtrees = WholeSubtrees(machine) if walk_shortcuts else None
-        self.string_bodies = StringBodies(trie, machine) if walk_shortcuts else None
+        self.string_bodies = StringBodies(trie, machine, self.whole_subtrees) if walk_shortcuts else None
         self.table = MaskTable(trie.words)
         self.walk = DirectWalk(trie, machine, self_loops_of(trie) if walk_shortcuts else None, self.table)
         self.repetition_ends = RepetitionEnds(machine)

@@ -166,7 +166,7 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, WholeSubtrees subtre
     cdef SetRec* start = machine.single(state, BOTTOM_FRAME, counter)
     made.reset(new TokenSet())
     made.get().dense = NULL
-    found.follow, found.hands_over = follow, hands_over
+    found.follow, found.hands_over, found.closing_byte = follow, hands_over, -1
     if reference.get() != NULL:
         if prefix == NULL or not find_words(trie, machine, prefix[0], start, reference_start, removed, todo):
             _find_children(trie, start, reference_start, todo)

@@ -93,7 +93,7 @@ cdef class TokenTrie:
     cdef readonly int node_count, token_count, vocab_size, words, max_depth
     cdef public object warm              # a pool with what all compilers of this vocabulary start with, or None
     cdef public object self_loops             # `self_loops.SelfLoops`, or None
-    cdef public object body_pool         # `body_pool.BodyPool`, or None
+    cdef public object body_pool         # `string_bodies.BodyPool`, or None
     cdef public list holding_two_items   # tokens that could (`item_ends.pyx`); None until asked for
     cdef object __weakref__
 
