@@ -94,10 +94,7 @@ MECHANISMS: Final = (
     Mechanism("reference states", ("masks/strategy: _common_target",)),
     Mechanism("excluded words", ("masks/excluded_words",)),
     Mechanism("FOLLOW bytes", ("masks/strategy: take_follow",)),
-    Mechanism(
-        "string bodies",
-        ("masks/string_bodies", "masks/body_token_sets", "masks/body_automata"),
-    ),
+    Mechanism("string bodies", ("masks/string_bodies", "masks/body_automata")),
     Mechanism("kept token sets", ("masks/string_bodies: _agree",)),
     Mechanism(
         "iteration profiles", ("masks/iteration_profiles", "masks/repetition_ends"), {"iteration_profiles": False}

@@ -13,6 +13,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memset
+from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from kernels_core.masks.apply cimport Rows, apply_record
@@ -58,7 +59,7 @@ cdef class MaskRows:
             if self.matchers[row] is None:
                 continue
             matcher = self.matchers[row]
-            if not matcher._is_prepared():
+            if not matcher.is_prepared():
                 groups.setdefault(id(matcher._masks), []).append(row)
         return list(groups.values())
 
@@ -106,11 +107,19 @@ cdef class MaskRows:
 
     def populations(self):
         """How many ids each row allows, int32, shape (rows,); -1 for rows without a mask."""
+        return self._of_each(True)
+
+    def numbers(self):
+        """The masks' numbers (`GrammarMatcher.mask_number`), int32, shape (rows,); -1 for rows without a mask."""
+        return self._of_each(False)
+
+    cdef object _of_each(self, bint populations):
         cdef Py_ssize_t i
-        found = np.empty(self.masks.size(), dtype=np.int32)
+        found = np.full(self.masks.size(), -1, dtype=np.int32)
         cdef int32_t[::1] into = found
         for i in range(into.shape[0]):
-            into[i] = -1 if self.masks[i] == NULL else self.masks[i].population
+            if self.masks[i] != NULL:
+                into[i] = self.masks[i].population if populations else self.masks[i].number
         return found
 
     @property
@@ -129,24 +138,14 @@ cdef class MaskRows:
                 at += 1
         return found
 
-    def numbers(self):
-        """The masks' numbers (`GrammarMatcher.mask_number`), int32, shape (rows,); -1 for rows without a mask."""
-        cdef Py_ssize_t i
-        found = np.empty(self.masks.size(), dtype=np.int32)
-        cdef int32_t[::1] into = found
-        for i in range(into.shape[0]):
-            into[i] = -1 if self.masks[i] == NULL else self.masks[i].number
-        return found
-
     def keys(self):
         """What tells the masks apart, int64, shape (rows,): equal keys are equal masks, of any grammars and at any time
         while the process lives, for no key is given twice; -1 for rows without a mask."""
         cdef Py_ssize_t i, owner = 0
         cdef MaskCache masks
-        found = np.empty(self.masks.size(), dtype=np.int64)
+        found = np.full(self.masks.size(), -1, dtype=np.int64)
         cdef int64_t[::1] into = found
         for i in range(into.shape[0]):
-            into[i] = -1
             if self.masks[i] != NULL:
                 masks = self.owners[owner]
                 into[i] = masks.serial << 32 | self.masks[i].number
@@ -260,8 +259,8 @@ cdef class MaskRows:
 
 cdef int64_t _list(MaskRec* mask, int32_t words, int64_t* into) noexcept nogil:
     """Write the ids of `mask`, ascending; returns how many."""
-    cdef int64_t count = 0, at
-    cdef int32_t i, token
+    cdef int64_t count = 0
+    cdef int32_t i
     cdef uint32_t word
     cdef vector[uint32_t] row
     if mask.words != NULL or mask.id_count > 64:
@@ -274,12 +273,7 @@ cdef int64_t _list(MaskRec* mask, int32_t words, int64_t* into) noexcept nogil:
                 count += 1
                 word &= word - 1
         return count
-    for i in range(mask.id_count):      # few: put each where it belongs
-        token = mask.ids[i]
-        at = count
-        while at > 0 and into[at - 1] > token:
-            into[at] = into[at - 1]
-            at -= 1
-        into[at] = token
-        count += 1
-    return count
+    for i in range(mask.id_count):
+        into[i] = mask.ids[i]
+    sort(into, into + mask.id_count)
+    return mask.id_count

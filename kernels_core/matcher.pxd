@@ -10,7 +10,7 @@ cdef class GrammarMatcher(TextInTime):
     cdef Step _asked                    # where `_answer` is the mask without what predicates refuse
     cdef MaskRec* _answer
 
-    cdef bint _is_prepared(self) noexcept
+    cpdef bint is_prepared(self) noexcept
     cdef bint _is_found(self) noexcept
     cdef MaskRec* _mask(self) except NULL
     cdef MaskRec* _mask_once(self) except NULL
@@ -19,6 +19,5 @@ cdef class GrammarMatcher(TextInTime):
     cdef MaskRec* whole_mask(self, bint may_be_empty=*) except NULL
     cdef MaskRec* _with_stops(self, MaskRec* mask, bint may_be_empty) except NULL
     cdef bint _write(self, MaskRec* mask, bitmask, int index) except -1
-    cdef int _dead_end(self) except -1
     cdef bytes _forced(self, int most)
     cdef list _find_masks(self, DraftTree tree, int64_t started, double seconds)

@@ -102,11 +102,8 @@ cdef class GrammarMatcher(TextInTime):
                 row[self._stops[i] >> 5] &= ~(<uint32_t>1 << (self._stops[i] & 31))
         return needs_masking(row, rows.words)
 
-    def is_prepared(self):
+    cpdef bint is_prepared(self) noexcept:
         """Whether there is nothing to prepare: the mask here is known, or never remembered, or the text has ended."""
-        return self._is_prepared()
-
-    cdef bint _is_prepared(self) noexcept:
         cdef MaskRec* mask = <MaskRec*>ms_load(&self._last.set.mask)
         if self._terminated() or not self._masks.memoize:
             return True
@@ -150,7 +147,7 @@ cdef class GrammarMatcher(TextInTime):
                 if usual:
                     ms_store(&mask.ended, whole)
         if whole.population == 0 and self.on_dead_end == "error" and not may_be_empty:
-            self._dead_end()
+            raise DeadEndError(f"no token of the vocabulary can go on {self._place()}")
         return whole
 
     cdef MaskRec* _mask(self) except NULL:
@@ -259,9 +256,6 @@ cdef class GrammarMatcher(TextInTime):
     def parser_events(self):
         """The parser's operations (`inspect.trace.ParserEvent`) for the whole text read, in order."""
         return ask("trace.parser_events", self)
-
-    cdef int _dead_end(self) except -1:
-        raise DeadEndError(f"no token of the vocabulary can go on {self._place()}")
 
     def allowed_token_ids(self):
         """Ids that the mask allows, stop tokens included, ascending; empty after the end or at a dead end."""

@@ -23,7 +23,6 @@ cdef class Step:
 cdef Step root(Machine machine)
 cdef bytes text_since(Step at, TokenTrie trie, int position)
 cdef bint is_among(const vector[int32_t]& stops, int32_t token) noexcept
-cdef bytes text_of(Step at, TokenTrie trie)
 cdef list history_of(Step at)
 cdef object shown(Step at, TokenTrie trie, const vector[int32_t]& stops)
 cdef list all_shown(Step at, TokenTrie trie, const vector[int32_t]& stops)

@@ -35,11 +35,6 @@ cdef bint is_among(const vector[int32_t]& stops, int32_t token) noexcept:
     return False
 
 
-cdef bytes text_of(Step at, TokenTrie trie):
-    """The bytes read up to `at`."""
-    return text_since(at, trie, 0)
-
-
 cdef bytes text_since(Step at, TokenTrie trie, int position):
     """The bytes read up to `at`, from `position` on."""
     cdef list pieces = []

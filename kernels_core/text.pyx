@@ -19,7 +19,7 @@ from kernels_core.earley.token_limits cimport crossed
 from kernels_core.judging cimport Reading, reading_at
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.remembered cimport Remembered
-from kernels_core.steps cimport Step, all_shown, history_of, is_among, root, shown, text_of
+from kernels_core.steps cimport Step, all_shown, history_of, is_among, root, shown, text_since
 
 from kernels_core.compiled import CompiledGrammar
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
@@ -249,7 +249,7 @@ cdef class Text:
         finally:
             if misses:
                 stop_clock(&clock)
-        self._machine.step_hits_ += size - misses
+        self._machine.step_hits += size - misses
         return at
 
     @cython.final
@@ -266,7 +266,7 @@ cdef class Text:
                     return self._machine.dead
         finally:
             stop_clock(&clock)
-        self._machine.step_hits_ += size
+        self._machine.step_hits += size
         return reading.at
 
     @cython.final
@@ -353,14 +353,14 @@ cdef class Text:
         cdef object tracing = self._tracing
         cdef MaskCache masks = self._masks
         cdef Step before = self._last
-        cdef int64_t made = self._machine.step_misses_, started = ms_clock(), spent
+        cdef int64_t made = self._machine.step_misses, started = ms_clock(), spent
         cdef bint taken
         self._tracing = None
         try:
             taken = self.accept_token(token_id) if text is None else self.accept_string(text)
             spent = ms_clock() - started
             if taken and self._last is not before:
-                tracing.step(shown(self._last, self._trie, self._stops), spent, self._machine.step_misses_ - made)
+                tracing.step(shown(self._last, self._trie, self._stops), spent, self._machine.step_misses - made)
         except BaseException:
             self._masks, self._machine, self._last = masks, masks.machine, before
             raise
@@ -415,7 +415,7 @@ cdef class Text:
     @property
     def text(self):
         """The bytes read."""
-        return text_of(self._last, self._trie)
+        return text_since(self._last, self._trie, 0)
 
     @property
     def history(self):

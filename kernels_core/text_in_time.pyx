@@ -17,7 +17,7 @@ from kernels_core.clock cimport Clock, stop_clock
 from kernels_core.distinct_ends cimport distinct_end, is_end
 from kernels_core.earley.records cimport COUNTS, SetRec, ms_load
 from kernels_core.judging cimport reading_at
-from kernels_core.masks.endings cimport NEVER, Ending, ShortestEnds, Span
+from kernels_core.masks.endings cimport NEVER, Ending, ShortestEnds, Span, span_at
 from kernels_core.masks.mask_table cimport MaskRec
 from kernels_core.steps cimport Step, text_since
 from kernels_core.text cimport Text
@@ -242,12 +242,8 @@ cdef class TextInTime(Text):
             return mask
         if known == NULL or self._machine.marked:
             return NULL                     # or it depends on more than the set
-        span = <Span*>ms_load(&known.spans)
-        while span != NULL:
-            if span.low <= left < span.high:
-                return span.mask
-            span = span.next
-        return NULL
+        span = span_at(known, left)
+        return span.mask if span != NULL else NULL
 
     @cython.final
     cdef MaskRec* _in_time(self, MaskRec* mask) except NULL:

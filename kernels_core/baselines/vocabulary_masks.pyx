@@ -7,6 +7,7 @@ Both allow exactly what `masks.cache.MaskCache` allows.
 """
 
 from libc.stdint cimport int32_t
+from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport TOKENS
 from kernels_core.earley.distinct cimport Item
@@ -51,17 +52,17 @@ cdef class FsmMasks(MaskCache):
     cdef MaskRec* compute(self, SetRec* record) except NULL nogil:
         cdef int32_t node = 1, k, token
         cdef SetRec* target
+        cdef vector[SetRec*] stack      # by depth
         self.table.begin()
         _add_named(self, record)
-        self.stack.resize(self.trie.max_depth + 1)
-        self.stack[0] = record
+        stack.resize(self.trie.max_depth + 1)
+        stack[0] = record
         while node < self.trie.node_count:
-            target = step(self.machine, <SetRec*>self.stack[self.trie.nodes[node].depth - 1],
-                          self.trie.nodes[node].byte)
+            target = step(self.machine, stack[self.trie.nodes[node].depth - 1], self.trie.nodes[node].byte)
             if target == self.machine.dead:
                 node = self.trie.nodes[node].skip
                 continue
-            self.stack[self.trie.nodes[node].depth] = target
+            stack[self.trie.nodes[node].depth] = target
             for k in range(self.trie.nodes[node].token_first, self.trie.nodes[node + 1].token_first):
                 token = self.trie.ids[k]
                 add_id(self.table, token)

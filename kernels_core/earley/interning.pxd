@@ -37,6 +37,7 @@ cdef class InternedStates:
     cdef int _note_limits(self, FrameRec* record, int32_t left, int32_t rule) except -1 nogil
     cdef SetRec* intern_set(self, vector[Item]& items) except NULL nogil
     cdef int check_budget(self) except -1 nogil
+    cdef list _triples(self, int number, bint of_frame)
 
     cdef inline int32_t left_of(self, int32_t frame) noexcept nogil:
         """Tokens that may yet begin in the rule that `frame` was predicted for; -1: any number; below: of a marked

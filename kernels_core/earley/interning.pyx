@@ -159,32 +159,24 @@ cdef class InternedStates:
 
     def set_items(self, int number):
         """The (state, frame, counter) triples of set `number`."""
-        cdef SetRec* record = NULL
-        cdef size_t count
-        with nogil:
-            self.tables.lock.lock()            # another thread may be making the list longer
-            count = self.sets.size()
-            if 0 <= number < <int>count:
-                record = self.sets[number]
-            self.tables.lock.unlock()
-        if record == NULL:
-            raise IndexError(f"no set {number}: there are {count}")
-        return _triples(record.items, record.count)
+        return self._triples(number, False)
 
     def frame_returns(self, int number):
         """The (state, frame, counter) triples that frame `number` returns to."""
-        cdef FrameRec* record = NULL
+        return self._triples(number, True)
+
+    cdef list _triples(self, int number, bint of_frame):
+        cdef const Item* items = NULL
         cdef size_t count
+        cdef int32_t i, size = 0
         with nogil:
-            self.tables.lock.lock()
-            count = self.frames.size()
-            if 0 <= number < <int>count:
-                record = self.frames[number]
+            self.tables.lock.lock()            # another thread may be making the list longer
+            count = self.frames.size() if of_frame else self.sets.size()
+            if 0 <= number < <int>count and of_frame:
+                items, size = self.frames[number].returns, self.frames[number].count
+            elif 0 <= number < <int>count:
+                items, size = self.sets[number].items, self.sets[number].count
             self.tables.lock.unlock()
-        if record == NULL:
-            raise IndexError(f"no frame {number}: there are {count}")
-        return _triples(record.returns, record.count)
-
-
-cdef list _triples(const Item* items, int32_t count):
-    return [(items[i].state, items[i].frame, items[i].counter) for i in range(count)]
+        if not 0 <= number < <int>count:
+            raise IndexError(f"no {'frame' if of_frame else 'set'} {number}: there are {count}")
+        return [(items[i].state, items[i].frame, items[i].counter) for i in range(size)]

@@ -26,7 +26,8 @@ cdef class Machine(InternedStates):
     cdef SetRec nowhere
     cdef SetRec* initial
     cdef readonly bint memoize           # False: transitions and closures are computed again each time
-    cdef int64_t step_hits_, step_misses_
+    cdef readonly int64_t step_hits      # bytes that matchers read over a transition that was known
+    cdef readonly int64_t step_misses    # transitions computed, by matchers or by walks over the vocabulary
     cdef int64_t nodes_walked            # of the vocabulary's trie, by walks that make token sets
     cdef Clock clock                     # of what is computed with the lock held
     # scratch, empty or stale between calls
@@ -61,6 +62,7 @@ cdef class Machine(InternedStates):
     cdef int _complete_in(self, vector[Item]& items, vector[uint8_t]& done, int32_t number) except -1 nogil
     cdef int _end(self, FrameRec* frame) except -1 nogil
     cdef bint _predict(self) except -1 nogil
+    cdef void _clear_slots(self) noexcept nogil
     cdef int32_t _slot(self, int32_t rule) noexcept nogil
     cdef bint _intern_in_order(self) except -1 nogil
     cdef void begin(self, int64_t limit_ms, const int* cancelled) noexcept nogil

@@ -36,6 +36,7 @@ Read on: `../masks/token_sets.pyx`, `../matcher.pyx`; `../inspect/classic.py` sh
 from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t
 from libc.string cimport memcmp, memcpy
+from libcpp.mutex cimport unique_lock
 
 from kernels_core.automata.tables cimport (
     ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS, ByteEdge, Tables,
@@ -93,19 +94,17 @@ cdef class Machine(InternedStates):
         if tables.max_tokens[0] >= 0 or tables.marks[0]:
             returns[0] = Item(C_ACCEPT, C_ROOT, 0)
             root = self.intern_frame(returns, -2 if tables.marks[0] else tables.max_tokens[0], 0).number
+        cdef unique_lock[mutex] _held
         with nogil:
-            self.lock.lock()            # an older machine on these tables may be at work
-        try:
-            add_item(self.kernel, tables.enter(0), root, 0)
-            self.initial = self.close()
-            if self.closed_marks == NULL:
-                self.begun.clear()
-            if tables.marks[0]:                 # a rule that is called by nobody
-                self.begun.push_back(root)
-            self.kernel.clear()
-            self.first_marks = note_marks(self, self.kernel, self.begun)
-        finally:
-            self.lock.unlock()
+            _held = unique_lock[mutex](self.lock[0])        # an older machine on these tables may be at work
+        add_item(self.kernel, tables.enter(0), root, 0)
+        self.initial = self.close()
+        if self.closed_marks == NULL:
+            self.begun.clear()
+        if tables.marks[0]:                 # a rule that is called by nobody
+            self.begun.push_back(root)
+        self.kernel.clear()
+        self.first_marks = note_marks(self, self.kernel, self.begun)
 
     # -- stepping -------------------------------------------------------------------------------------------------
 
@@ -126,7 +125,7 @@ cdef class Machine(InternedStates):
             ms_store(<void**>&source.first, target)
         elif self.memoize:
             remember(self.arena, source, low, high, target)
-        self.step_misses_ += 1
+        self.step_misses += 1
         return target
 
     cdef int _scan(self, SetRec* source, uint8_t byte, int32_t* low, int32_t* high) except -1 nogil:
@@ -186,13 +185,9 @@ cdef class Machine(InternedStates):
 
     cdef SetRec* advance_locked(self, SetRec* source, uint8_t byte) except NULL nogil:
         """`advance` for a caller that holds no lock; another thread may have been quicker."""
-        cdef SetRec* known
-        self.lock.lock()
-        try:
-            known = known_step(source, byte)
-            return self.advance(source, byte) if known == NULL else known
-        finally:
-            self.lock.unlock()
+        cdef unique_lock[mutex] _held = unique_lock[mutex](self.lock[0])
+        cdef SetRec* known = known_step(source, byte)
+        return self.advance(source, byte) if known == NULL else known
 
     cdef SetRec* token_step(self, SetRec* source, int32_t token, SetRec* spelt, bint has_text,
                             Passage* whole) except NULL nogil:
@@ -201,34 +196,31 @@ cdef class Machine(InternedStates):
         Joining keeps both readings: a token may match by its id and by its bytes.  Negated sets take a token only if
         it `has_text` and is no stop token.
         """
+        cdef unique_lock[mutex] _held = unique_lock[mutex](self.lock[0])
         cdef int32_t i, k, chosen, counter
         cdef Item item
         whole.target, whole.marks = self.dead, <const Marks*>NULL
-        self.lock.lock()
-        try:
-            self.check_budget()
-            self.kernel.clear()
-            for i in range(source.count):
-                item = source.items[i]
-                self.tables.need(item.state)
-                for k in range(self.tables.states[item.state].token_first, self.tables.states[item.state].token_past):
-                    chosen = self.tables.tokens[k].token_set
-                    counter = item.counter
-                    if (self.tables.contains(chosen, token) and (has_text or not self.tables.token_negated[chosen])
-                            and self._enters(self.tables.tokens[k].target, &counter)):
-                        self.kernel.push_back(Item(self.tables.tokens[k].target, item.frame, counter))
-            if self.kernel.empty():
-                return spelt
-            whole.target = self.close()
-            whole.marks = <const Marks*>self.closed_marks
-            if spelt == self.dead:
-                return whole.target
-            self.final.assign(whole.target.items, whole.target.items + whole.target.count)
-            for i in range(spelt.count):
-                self.final.push_back(spelt.items[i])
-            return self.intern_set(self.final)
-        finally:
-            self.lock.unlock()
+        self.check_budget()
+        self.kernel.clear()
+        for i in range(source.count):
+            item = source.items[i]
+            self.tables.need(item.state)
+            for k in range(self.tables.states[item.state].token_first, self.tables.states[item.state].token_past):
+                chosen = self.tables.tokens[k].token_set
+                counter = item.counter
+                if (self.tables.contains(chosen, token) and (has_text or not self.tables.token_negated[chosen])
+                        and self._enters(self.tables.tokens[k].target, &counter)):
+                    self.kernel.push_back(Item(self.tables.tokens[k].target, item.frame, counter))
+        if self.kernel.empty():
+            return spelt
+        whole.target = self.close()
+        whole.marks = <const Marks*>self.closed_marks
+        if spelt == self.dead:
+            return whole.target
+        self.final.assign(whole.target.items, whole.target.items + whole.target.count)
+        for i in range(spelt.count):
+            self.final.push_back(spelt.items[i])
+        return self.intern_set(self.final)
 
     cdef SetRec* returned(self, int32_t frame) except NULL nogil:
         """With the lock held: the set in which parsing goes on behind the rule that `frame` was predicted for."""
@@ -273,29 +265,23 @@ cdef class Machine(InternedStates):
 
     cdef bint names(self, SetRec* source, int32_t token) except -1 nogil:
         """Whether a token edge of `source` names `token`; a negated set names nothing.  Takes the lock."""
+        cdef unique_lock[mutex] _held = unique_lock[mutex](self.lock[0])
         cdef int32_t i, k, chosen, state
-        self.lock.lock()
-        try:
-            for i in range(source.count):
-                state = source.items[i].state
-                self.tables.need(state)
-                for k in range(self.tables.states[state].token_first, self.tables.states[state].token_past):
-                    chosen = self.tables.tokens[k].token_set
-                    if not self.tables.token_negated[chosen] and self.tables.contains(chosen, token):
-                        return True
-            return False
-        finally:
-            self.lock.unlock()
+        for i in range(source.count):
+            state = source.items[i].state
+            self.tables.need(state)
+            for k in range(self.tables.states[state].token_first, self.tables.states[state].token_past):
+                chosen = self.tables.tokens[k].token_set
+                if not self.tables.token_negated[chosen] and self.tables.contains(chosen, token):
+                    return True
+        return False
 
     def complete(self):
         """Lower every rule and expand every state, for those who want to see or warm them all."""
+        cdef unique_lock[mutex] _held
         with nogil:
-            self.lock.lock()
-            try:
-                with gil:
-                    self.tables.complete()
-            finally:
-                self.lock.unlock()
+            _held = unique_lock[mutex](self.lock[0])
+        self.tables.complete()
 
     # -- closing --------------------------------------------------------------------------------------------------
 
@@ -438,6 +424,14 @@ cdef class Machine(InternedStates):
             frame.ended_count = <int32_t>items.size()
         return 0
 
+    cdef void _clear_slots(self) noexcept nogil:
+        """Begin to make frames; an error may have ended the last time."""
+        cdef size_t i
+        for i in range(self.slot_rule.size()):
+            self.slot_of_rule[self.slot_rule[i]] = -1
+        self.slot_rule.clear()
+        self.slot_left.clear()
+
     cdef int32_t _slot(self, int32_t rule) noexcept nogil:
         """The index of the frame that is being made for `rule`."""
         cdef int32_t slot
@@ -467,10 +461,7 @@ cdef class Machine(InternedStates):
         cdef Item item
         cdef FrameRec* frame
         cdef bint changed
-        for i in range(self.slot_rule.size()):       # of the last call, which an error may have ended
-            self.slot_of_rule[self.slot_rule[i]] = -1
-        self.slot_rule.clear()
-        self.slot_left.clear()
+        self._clear_slots()
         self.include_into.clear()
         self.include_from.clear()
         self.final.clear()
@@ -567,15 +558,3 @@ cdef class Machine(InternedStates):
 
     cdef void end(self) noexcept nogil:
         stop_clock(&self.clock)
-
-    # -- for inspection -------------------------------------------------------------------------------------------
-
-    @property
-    def step_hits(self):
-        """Bytes that matchers read over a transition that was known."""
-        return self.step_hits_
-
-    @property
-    def step_misses(self):
-        """Transitions computed, by matchers or by walks over the vocabulary."""
-        return self.step_misses_

@@ -17,6 +17,7 @@ Read on: `machine.pyx`, `left_recursion.pyx`, `../matcher.pyx` and `../masks/cac
 """
 
 from libc.stdint cimport int32_t
+from libcpp.mutex cimport mutex, unique_lock
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
@@ -35,11 +36,8 @@ cdef enum Mapping:
 
 cdef SetRec* crossed(Machine machine, SetRec* source, bint begins) except NULL nogil:
     """`begun` or `settled`, for a caller that holds no lock."""
-    machine.lock.lock()
-    try:
-        return begun(machine, source) if begins else settled(machine, source)
-    finally:
-        machine.lock.unlock()
+    cdef unique_lock[mutex] _held = unique_lock[mutex](machine.lock[0])
+    return begun(machine, source) if begins else settled(machine, source)
 
 
 cdef SetRec* begun(Machine machine, SetRec* source) except NULL nogil:
@@ -102,11 +100,8 @@ cdef SetRec* _mapped(Machine machine, SetRec* source, Mapping how) except NULL n
     machine.check_budget()
     _find_limited(machine, source, found)
     _keep(machine, found, how, slot_of)
-    # The slots of a prediction, one for each frame that is made; `slot_of_rule` stays as it is between calls.
-    for n in range(machine.slot_rule.size()):
-        machine.slot_of_rule[machine.slot_rule[n]] = -1
-    machine.slot_rule.clear()
-    machine.slot_left.clear()
+    # The slots of a prediction, one for each frame that is made.
+    machine._clear_slots()
     if machine.entries.size() < slot_of.size():
         machine.entries.resize(slot_of.size())
     for n in range(found.size()):

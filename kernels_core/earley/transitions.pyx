@@ -7,6 +7,7 @@ without a lock.
 """
 
 from kernels_core.automata.lengths cimport Room
+from kernels_core.automata.tables cimport mark_bytes
 from kernels_core.earley.records cimport Arc, ms_store
 
 cdef uint8_t FEW = 6
@@ -62,7 +63,7 @@ cdef int add_live(Tables tables, const Item& item, uint64_t* live) except -1 nog
     Near a bound of its length some bytes that the item's state reads are none: no text could be finished in time.
     """
     cdef Room room
-    cdef int32_t k, byte, counter
+    cdef int32_t k, counter
     if (not tables.bounded or not tables.room(item.state, item.counter, &room)
             or room.missing <= 0 and room.left > room.reserve):
         for k in range(4):
@@ -72,6 +73,5 @@ cdef int add_live(Tables tables, const Item& item, uint64_t* live) except -1 nog
     for k in range(tables.states[item.state].edge_first, tables.states[item.state].edge_past):
         counter = item.counter
         if tables.count(tables.edges[k].target, &counter):
-            for byte in range(tables.edges[k].low, tables.edges[k].high + 1):
-                live[byte >> 6] |= <uint64_t>1 << (byte & 63)
+            mark_bytes(live, tables.edges[k].low, tables.edges[k].high)
     return 0

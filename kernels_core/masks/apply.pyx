@@ -37,27 +37,24 @@ def write_minus_infinity(
     The caller vouches for the addresses: nothing is checked here but `item_bytes`, with `ValueError`.
     """
     cdef Py_ssize_t i
-    cdef char* row
-    cdef const uint32_t* mask
+    cdef Rows rows
+    cdef MaskRec mask
     if item_bytes not in (2, 4, 8):
         raise ValueError(f"logits of {item_bytes} bytes are not known: 2, 4 or 8")
+    rows.first, rows.row_step, rows.item_step, rows.item_bytes = <char*>logits, row_step, item_step, item_bytes
+    rows.pattern, rows.width = pattern, width
+    mask.id_count = mask.removed_count = 0
     with nogil:
         for i in range(chosen.shape[0]):
-            row = <char*>logits + chosen[i] * row_step
-            mask = <const uint32_t*>(<const char*>words + chosen[i] * words_step)
-            if item_bytes == 2:
-                _mask_row(<uint16_t*>row, item_step, <uint16_t>pattern, width, mask, word_count)
-            elif item_bytes == 4:
-                _mask_row(<uint32_t*>row, item_step, <uint32_t>pattern, width, mask, word_count)
-            else:
-                _mask_row(<uint64_t*>row, item_step, pattern, width, mask, word_count)
+            mask.words = <const uint32_t*>(<const char*>words + chosen[i] * words_step)
+            apply_record(&mask, 32 * word_count, &rows, chosen[i], NULL)
 
 
 cdef void _mask_row(
-    Pattern* row, int64_t step, Pattern infinity, int64_t width, const uint32_t* mask, int64_t word_count
+    Pattern* row, int64_t step, Pattern infinity, int64_t width, const uint32_t* mask
 ) noexcept nogil:
     cdef int64_t w, i, first
-    cdef int64_t whole = min(width // 32, word_count)  # words of which all 32 tokens are within `width`
+    cdef int64_t whole = width // 32    # words of which all 32 tokens are within `width`
     cdef uint32_t missing
     for w in range(whole):
         missing = ~mask[w]
@@ -72,12 +69,8 @@ cdef void _mask_row(
             row[(first + __builtin_ctz(missing)) * step] = infinity
             missing &= missing - 1
     first = 32 * whole
-    if whole < word_count:
-        for i in range(first, width):
-            if not (mask[whole] >> (i - first)) & 1:
-                row[i * step] = infinity
-    else:
-        for i in range(first, width):
+    for i in range(first, width):       # of one more word, if there are any
+        if not (mask[whole] >> (i - first)) & 1:
             row[i * step] = infinity
 
 
@@ -108,7 +101,7 @@ cdef void _apply(
             for i in range(width):
                 row[i * step] = infinity
     else:
-        _mask_row(row, step, infinity, known, mask.words, (vocab_size + 31) // 32)
+        _mask_row(row, step, infinity, known, mask.words)
         for i in range(known, width):
             row[i * step] = infinity
         for i in range(mask.removed_count):

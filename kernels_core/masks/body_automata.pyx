@@ -11,9 +11,11 @@ before (Hopcroft & Karp 1971: two deterministic automata are walked side by side
 Read on: `string_bodies.pyx`.
 """
 
+from libcpp.string cimport string
+from libcpp.unordered_map cimport unordered_map
+
 from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL, TOKENS, members_at
-from kernels_core.masks.mask_table cimport ms_mix
 from kernels_core.masks.thresholds cimport thresholds
 
 
@@ -135,15 +137,15 @@ cdef void minimise(const BodyAutomaton& graph, vector[int16_t]& number, BodyAuto
 
 cdef bint _refine(const BodyAutomaton& graph, vector[int16_t]& block) noexcept nogil:
     """The coarsest partition in which equal states read the same bytes, to equal states; False if it takes too long."""
-    cdef int32_t count = <int32_t>graph.states.size(), s, other, width, blocks = 1, before, k
+    cdef int32_t count = <int32_t>graph.states.size(), s, k
     cdef int c, byte, classes = 0
     cdef uint8_t[257] begins
     cdef int16_t[256] class_of
     cdef vector[int16_t] to          # by state and class of bytes
     cdef vector[int16_t] row, latest
-    cdef vector[int32_t] heads, later
-    cdef uint64_t hash
-    cdef size_t at, mask = 1
+    cdef unordered_map[string, int16_t] numbers         # of blocks: by their states' old blocks, and where these lead
+    cdef string name
+    cdef size_t blocks = 1
     for byte in range(257):
         begins[byte] = byte == 0
     for k in range(<int32_t>graph.edges.size()):
@@ -151,49 +153,32 @@ cdef bint _refine(const BodyAutomaton& graph, vector[int16_t]& block) noexcept n
     for byte in range(256):
         classes += begins[byte]
         class_of[byte] = <int16_t>(classes - 1)
-    width = classes
-    to.assign(count * width, -1)
+    to.assign(count * classes, -1)
     for s in range(count):
         for k in range(graph.edge_first[s], graph.edge_first[s + 1]):
             for c in range(class_of[graph.edges[k].low], class_of[graph.edges[k].high] + 1):
-                to[s * width + c] = <int16_t>graph.edges[k].target
-    while mask < 2 * <size_t>count:
-        mask *= 2
+                to[s * classes + c] = <int16_t>graph.edges[k].target
     block.assign(count, 0)
     latest.resize(count)
-    later.resize(count)
-    row.resize(count * width)
+    row.resize(classes + 1)
     for _ in range(thresholds.merging_rounds):
-        before, blocks = blocks, 0
-        heads.assign(mask, -1)
+        numbers.clear()
         for s in range(count):
-            hash = <uint64_t>block[s]
-            for c in range(width):
-                k = to[s * width + c]
-                row[s * width + c] = -1
+            row[0] = block[s]
+            for c in range(classes):
+                k = to[s * classes + c]
+                row[c + 1] = -1
                 if k >= 0:
-                    row[s * width + c] = block[k]
-                hash = (hash ^ <uint64_t>(row[s * width + c] + 1)) * 0xD6E8FEB86659FD93ULL
-            at = <size_t>ms_mix(hash) & (mask - 1)
-            other = heads[at]
-            while other >= 0:
-                if block[other] == block[s]:
-                    for c in range(width):
-                        if row[other * width + c] != row[s * width + c]:
-                            break
-                    else:
-                        break
-                other = later[other]
-            if other >= 0:
-                latest[s] = latest[other]
-            else:
-                latest[s] = <int16_t>blocks
-                blocks += 1
-                later[s] = heads[at]
-                heads[at] = s
+                    row[c + 1] = block[k]
+            name.assign(<const char*>row.data(), row.size() * sizeof(int16_t))
+            if not numbers.count(name):
+                k = <int32_t>numbers.size()
+                numbers[name] = <int16_t>k
+            latest[s] = numbers[name]
         block.swap(latest)
-        if blocks == before:
+        if numbers.size() == blocks:
             return True
+        blocks = numbers.size()
     return False
 
 

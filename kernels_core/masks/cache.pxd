@@ -54,8 +54,6 @@ cdef struct Handed:
 cdef struct Chosen:
     TokenSet* tokens
     int32_t item         # the first item of a set that has these verdicts
-    int32_t missing      # iterations that a token has to complete before it leaves the rule,
-    int32_t left         # ... and that it may; where `tokens` are counted
 
 
 cdef struct Made:
@@ -97,8 +95,8 @@ cdef class MaskCache:
     cdef vector[Handed] handed             # ... where its callers went on by themselves,
     cdef vector[int32_t] singles           # ... and ids that are allowed one by one
     cdef SuffixMatches matches                       # scratch
-    cdef vector[void*] stack
-    cdef int64_t mask_misses, mask_hits, walks, state_misses, state_hits, pool_hits, partial_hits, sets_with_mask
+    cdef int64_t mask_misses, mask_hits, walks, state_misses, state_hits, pool_hits, partial_hits, dropped
+    cdef int64_t sets_with_mask
 
     cdef inline void note(self, int32_t state, const shared_ptr[TokenSet]& tokens, int64_t nanoseconds) noexcept nogil:
         """Count a token set that was just computed."""

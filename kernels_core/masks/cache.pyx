@@ -11,6 +11,7 @@ mask is kept on the set; equal masks share their storage and have a number (`mas
 """
 
 from cython.operator cimport dereference, preincrement
+from libcpp.mutex cimport mutex, unique_lock
 
 from kernels_core.automata.identity cimport Identities
 from kernels_core.automata.lengths cimport Room
@@ -74,13 +75,11 @@ cdef class MaskCache:
             trie, machine, direct_limit=direct_limit, differential=differential, differential_from=differential_from,
             iteration_profiles=iteration_profiles and lookahead is None, walk_shortcuts=walk_shortcuts)
         self.whole_subtrees = WholeSubtrees(machine) if walk_shortcuts else None
-        self.string_bodies = StringBodies(trie, machine) if walk_shortcuts else None
+        self.string_bodies = StringBodies(trie, machine, self.whole_subtrees) if walk_shortcuts else None
         self.table = MaskTable(trie.words)
         self.walk = DirectWalk(trie, machine, self_loops_of(trie) if walk_shortcuts else None, self.table)
         self.repetition_ends = RepetitionEnds(machine)
         self.unions = pool.unions if walk_shortcuts and pool is not None else None
-        if lookahead is not None:
-            self.stack.resize(trie.max_depth + 1)
 
     cdef ShortestEnds find_endings(self, bint any_byte=False):
         """What says how many tokens end a text, or by which bytes (`any_byte`); made when it is first asked for, with the
@@ -132,11 +131,8 @@ cdef class MaskCache:
 
     cdef MaskRec* with_stops(self, MaskRec* mask, vector[int32_t]& allowed, vector[int32_t]& refused) except NULL nogil:
         """`mask` with some stop tokens and without others.  The caller does not hold the lock."""
-        self.machine.lock.lock()
-        try:
-            return self.table.alter(mask, allowed, refused)
-        finally:
-            self.machine.lock.unlock()
+        cdef unique_lock[mutex] _held = unique_lock[mutex](self.machine.lock[0])
+        return self.table.alter(mask, allowed, refused)
 
     cdef MaskRec* compute(self, SetRec* record) except NULL nogil:
         """Compute and remember, with the machine's lock held."""
@@ -210,7 +206,6 @@ cdef class MaskCache:
         cdef Item item
         cdef SetRec* caller
         cdef shared_ptr[TokenSet] tokens
-        cdef Chosen one
         cdef Follow follow
         cdef Row row
         self.chosen.clear()
@@ -223,14 +218,13 @@ cdef class MaskCache:
             # Items are sorted by state, frame, counter: one state's verdicts are added once, whoever its callers are.
             if _seen_before(record, i):
                 continue
-            one.item, one.missing, one.left = i, self._iterations_missing(item), self._iterations_left(item)
             follow.key = 0
             before = self.dense.size()
             if self.lookahead is None:
                 self.decide.take_follow(record, i, &follow)
             if self.decide.may_use_profile(record, i):
                 self.token_set(item.state, item.counter, follow, FOR_ALL_COUNTS, tokens)
-                self.dense.push_back(row_of(tokens.get(), one.left))
+                self.dense.push_back(row_of(tokens.get(), self._iterations_left(item)))
             else:
                 if _is_far_from_bounds(self.machine.tables, item, self.trie.max_depth):
                     item.counter = FREE         # verdicts that grammars with another bound share
@@ -242,8 +236,7 @@ cdef class MaskCache:
             # Its row is what was put into `self.dense` for it, if anything was.
             row.words = self.dense.back().row.words if self.dense.size() > before else NULL
             self.owners.push_back(Owner(<shared_ptr[void]>tokens, row.words))
-            one.tokens = tokens.get()
-            self.chosen.push_back(one)
+            self.chosen.push_back(Chosen(tokens.get(), i))
         for n in range(self.chosen.size()):
             if (self.chosen[n].tokens.ids.empty() and self.chosen[n].tokens.reference.get() == NULL
                     and self.chosen[n].tokens.handovers.empty()):
@@ -254,9 +247,8 @@ cdef class MaskCache:
                 if record.items[k].counter == item.counter:
                     caller = self.machine.returned(record.items[k].frame)
                     if self.chosen[n].tokens.storage == PROFILE:
-                        self.repetition_ends.allow(self.chosen[n].tokens, caller, self.chosen[n].missing,
-                                                   self.chosen[n].left,
-                                         self.singles)
+                        self.repetition_ends.allow(self.chosen[n].tokens, caller, self._iterations_missing(item),
+                                                   self._iterations_left(item), self.singles)
                     else:
                         add_uncertain(self.chosen[n].tokens, self.machine, caller, self.matches, self.singles)
                         self._hand_over(self.chosen[n].tokens, caller)
@@ -405,7 +397,7 @@ cdef class MaskCache:
         if other.get() == NULL and compute:
             if filtered:
                 self.token_set(state, counter, follow, TO_FILTER, other)
-                self.lookahead.filter(other, rule, self.stack, result)
+                self.dropped += self.lookahead.filter(other, rule, self.trie, result)
             else:
                 self.machine.check_budget()
                 started = ms_clock()
@@ -596,7 +588,7 @@ cdef class MaskCache:
             "token_set_misses": self.state_misses,
             "pool_hits": self.pool_hits,
             "partial_hits": self.partial_hits,
-            "lookahead_dropped": 0 if self.lookahead is None else self.lookahead.dropped,
+            "lookahead_dropped": self.dropped,
             "mask_bytes": self.table.arena.held,
             "token_set_bytes": <size_t>nbytes,
         }

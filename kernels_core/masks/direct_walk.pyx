@@ -11,7 +11,7 @@ Inside listed words (the names of tools) the words are followed, since each of t
 from libc.stdint cimport uint8_t
 from libcpp.memory cimport shared_ptr
 
-from kernels_core.automata.word_trie cimport Branch, WordTrie, ends_at, letter_at, past_letter
+from kernels_core.automata.word_trie cimport ends_at, letter_at
 from kernels_core.earley.machine cimport step
 from kernels_core.earley.records cimport is_live
 from kernels_core.earley.transitions cimport last_alike
@@ -19,8 +19,8 @@ from kernels_core.laboratory cimport SELF_LOOPS, has
 from kernels_core.masks.self_loops cimport SelfLoop, SelfLoopKey, loop_of, may_loop
 from kernels_core.masks.mask_table cimport add_id
 from kernels_core.masks.thresholds cimport thresholds
-from kernels_core.masks.excluded_words cimport WordPlace
-from kernels_core.masks.trie cimport TOKENS, ChildEdge, child_of, live_child_edges
+from kernels_core.masks.excluded_words cimport WordPlace, add_longer
+from kernels_core.masks.trie cimport TOKENS, ChildEdge, live_child_edges
 
 
 cdef class DirectWalk:
@@ -91,30 +91,24 @@ cdef class DirectWalk:
 
         `record` is the set of no more than `prefix`.
         """
-        cdef const WordTrie* tree = prefix.tree
         cdef vector[WordPlace] places
         cdef WordPlace at
         cdef SetRec* target
-        cdef int32_t i, k, node, past
+        cdef int32_t k
         places.push_back(WordPlace(top, prefix.branch))
         while not places.empty():
             at = places.back()
             places.pop_back()
-            i = at.branch.first
-            while i < at.branch.past:
-                past = past_letter(tree, i, at.branch)
-                node = child_of(self.trie, at.node, letter_at(tree, i, at.branch.depth))
-                if node >= 0:
-                    self._take_tokens_at(node)
-                    places.push_back(WordPlace(node, Branch(i, past, at.branch.depth + 1)))
-                    if ends_at(tree, i, places.back().branch):
-                        places.pop_back()
-                        target = record
-                        for k in range(prefix.branch.depth, at.branch.depth + 1):
-                            target = step(self.machine, target, letter_at(tree, i, k))
-                        k = self.trie.nodes[node].child_first
-                        self.todo.push_back(WalkPlace(k, self.trie.nodes[node + 1].child_first - k, target))
-                i = past
+            if at.branch.depth > prefix.branch.depth:
+                self._take_tokens_at(at.node)
+            if not ends_at(prefix.tree, at.branch.first, at.branch):
+                add_longer(self.trie, prefix.tree, at, places)
+                continue
+            target = record
+            for k in range(prefix.branch.depth, at.branch.depth):
+                target = step(self.machine, target, letter_at(prefix.tree, at.branch.first, k))
+            k = self.trie.nodes[at.node].child_first
+            self.todo.push_back(WalkPlace(k, self.trie.nodes[at.node + 1].child_first - k, target))
         return 0
 
     cdef int32_t _take_loop(self, WalkPlace at, int32_t edge, const uint64_t* first, SetRec* target) except -2 nogil:

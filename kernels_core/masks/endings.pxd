@@ -6,7 +6,7 @@ from libcpp.vector cimport vector
 
 from kernels_core.earley.distinct cimport Item
 from kernels_core.earley.machine cimport Machine
-from kernels_core.earley.records cimport SetRec
+from kernels_core.earley.records cimport SetRec, ms_load
 from kernels_core.masks.mask_table cimport MaskRec, MaskTable
 from kernels_core.masks.trie cimport TokenTrie
 
@@ -92,6 +92,14 @@ cdef struct Span:
     int64_t high
     MaskRec* mask
     Span* next
+
+
+cdef inline Span* span_at(Ending* known, int64_t left) noexcept nogil:
+    """The mask that is known for `left` tokens; NULL: none is.  Needs no lock."""
+    cdef Span* span = <Span*>ms_load(&known.spans)
+    while span != NULL and not span.low <= left < span.high:
+        span = span.next
+    return span
 
 
 cdef class ShortestEnds:

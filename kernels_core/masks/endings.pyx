@@ -141,11 +141,9 @@ cdef class ShortestEnds:
         cdef Span* span
         cdef int32_t n
         self._to_end(record)
-        span = <Span*>ms_load(&(<Ending*>record.ending).spans)
-        while span != NULL:
-            if span.low <= left < span.high:
-                return span.mask
-            span = span.next
+        span = span_at(<Ending*>record.ending, left)
+        if span != NULL:
+            return span.mask
         if ids.empty() and not record.tokens:
             self._walk(record, found)
             return self._keep(record, mask, left, self.trie.ids.data(), found)

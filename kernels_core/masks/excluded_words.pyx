@@ -11,8 +11,8 @@ Read on: `token_sets.pyx`, which asks, and keeps the difference.
 
 from libc.stdint cimport uint64_t
 
-from kernels_core.automata.word_trie cimport ends_at, letter_at, past_letter
-from kernels_core.masks.trie cimport child_of, live_children
+from kernels_core.automata.word_trie cimport ends_at
+from kernels_core.masks.trie cimport live_children
 
 
 cdef bint find_words(TokenTrie trie, Machine machine, const Prefix& prefix, SetRec* start, SetRec* reference_start,
@@ -27,7 +27,7 @@ cdef bint find_words(TokenTrie trie, Machine machine, const Prefix& prefix, SetR
     cdef SetRec* theirs = machine.closed(reference_start)
     cdef uint64_t[4] others         # bytes that are no letters, in ASCII
     cdef int32_t[256] children
-    cdef int32_t n, k, i, past
+    cdef int32_t n, k
     cdef vector[WordPlace] places
     cdef WordPlace at
     for k in range(4):
@@ -43,17 +43,10 @@ cdef bint find_words(TokenTrie trie, Machine machine, const Prefix& prefix, SetR
         for k in range(n):
             todo.push_back(Visit(children[k], start, reference_start) if at.node == 0 else Visit(children[k], mine,
                                                                                                  theirs))
-        i = at.branch.first
-        if ends_at(prefix.tree, i, at.branch):
-            i += 1
+        if ends_at(prefix.tree, at.branch.first, at.branch):
             k = child_of(trie, at.node, prefix.tree.end)
             if k >= 0:
                 removed.insert(removed.end(), trie.ids.begin() + trie.nodes[k].token_first,
                                trie.ids.begin() + trie.nodes[trie.nodes[k].skip].token_first)
-        while i < at.branch.past:
-            past = past_letter(prefix.tree, i, at.branch)
-            k = child_of(trie, at.node, letter_at(prefix.tree, i, at.branch.depth))
-            if k >= 0:
-                places.push_back(WordPlace(k, Branch(i, past, at.branch.depth + 1)))
-            i = past
+        add_longer(trie, prefix.tree, at, places)
     return True

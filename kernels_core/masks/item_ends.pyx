@@ -16,6 +16,7 @@ Read on: `../judging.pyx` (asks predicates), `../earley/marks.pyx`.
 """
 
 from libcpp.algorithm cimport find
+from libcpp.mutex cimport mutex, unique_lock
 
 from kernels_core.clock cimport breathe
 from kernels_core.earley.machine cimport Passage, step
@@ -79,11 +80,7 @@ cdef class ItemEnds:
             return <Ends>known
         within = self.within
         with nogil:
-            self.machine.lock.lock()
-            try:
-                self._find(record, within, found)
-            finally:
-                self.machine.lock.unlock()
+            self._find(record, within, found)
         ends = self._put_in_order(found)
         if self.machine.memoize:
             self.known[record.number] = ends
@@ -120,7 +117,8 @@ cdef class ItemEnds:
         return ends
 
     cdef int _find(self, SetRec* record, const vector[int32_t]& within, vector[EndingToken]& found) except -1 nogil:
-        """With the lock held: all such tokens at `record`, each once."""
+        """All such tokens at `record`, each once."""
+        cdef unique_lock[mutex] _held = unique_lock[mutex](self.machine.lock[0])
         cdef int32_t first, size, depth
         cdef size_t i
         self.path[0] = self.kept[0] = record

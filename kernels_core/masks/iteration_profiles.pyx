@@ -16,7 +16,7 @@ Read on: `token_sets.pyx`, `cache.pyx`.
 """
 
 from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
-from libcpp.algorithm cimport lower_bound, sort
+from libcpp.algorithm cimport find, sort
 from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, SCANNABLE, TOKENS, ByteEdge
@@ -46,17 +46,15 @@ cdef bint has_prefix_free_iterations(Tables tables, int32_t rule) except -1 nogi
 
 cdef int _reach(Tables tables, int32_t start, vector[int32_t]& found) except -1 nogil:
     """States that byte edges lead to, `start` first."""
-    cdef size_t i = 0, n
-    cdef int32_t k
+    cdef size_t i = 0
+    cdef int32_t k, target
     found.push_back(start)
     while i < found.size() and found.size() <= thresholds.profile_states:
         tables.need(found[i])
         for k in range(tables.states[found[i]].edge_first, tables.states[found[i]].edge_past):
-            n = 0
-            while n < found.size() and found[n] != tables.edges[k].target:
-                n += 1
-            if n == found.size():
-                found.push_back(tables.edges[k].target)
+            target = tables.edges[k].target
+            if find(found.begin(), found.end(), target) == found.end():
+                found.push_back(target)
         i += 1
     return 0
 
@@ -74,7 +72,7 @@ cdef cppclass ProfileWalk:
     vector[int32_t] counts
     vector[uint64_t] hashes
     vector[Suffix] suffixes
-    vector[uint64_t] complete       # tokens with a suffix, and in the lower half the iterations before it
+    vector[int32_t] complete        # by token with a suffix: the iterations before it
 
 
 cdef int compute_profile(TokenTrie trie, Tables tables, int32_t state, const uint64_t* follow,
@@ -86,15 +84,18 @@ cdef int compute_profile(TokenTrie trie, Tables tables, int32_t state, const uin
     """
     cdef vector[int32_t] states
     cdef ProfileWalk found
+    cdef TokenSet* made
     cdef ByteEdge edge
     cdef size_t i
-    cdef int32_t k
+    cdef int32_t k, byte
     cdef int16_t place
     _reach(tables, tables.start[tables.states[state].rule], states)
     # place 0 is the start between two iterations, place 1 the start inside one
     states.insert(states.begin(), states[0])
-    _take_room(found, states.size())
+    found.next_state.assign(256 * states.size(), DEAD)
+    found.between.assign(states.size(), False)
     found.between[0] = True
+    found.complete.resize(trie.vocab_size)
     for i in range(states.size()):
         for k in range(tables.states[states[i]].edge_first, tables.states[states[i]].edge_past):
             edge = tables.edges[k]
@@ -103,14 +104,21 @@ cdef int compute_profile(TokenTrie trie, Tables tables, int32_t state, const uin
                 place = 1
                 while states[place] != edge.target:
                     place += 1
-            _put(found, i, edge, place)
+            for byte in range(edge.low, edge.high + 1):
+                found.next_state[256 * i + byte] = place
     place = 1
     while states[place] != state:
         place += 1
     tabulate_classes(found.next_state, found.next_by_class)
     _walk(trie, found, place, follow)
-    result.reset(new TokenSet())
-    _store(trie, found, result.get())
+    made = new TokenSet()
+    result.reset(made)
+    made.storage = PROFILE
+    _make_caps(made, trie, found)
+    sort_suffixes(found.suffixes)
+    build_suffix_trie(made, found.suffixes)
+    for k in range(<int32_t>made.ids.size()):
+        made.iterations.push_back(found.complete[made.ids[k]])
     return 0
 
 
@@ -143,26 +151,6 @@ cdef void _walk(TokenTrie trie, ProfileWalk& found, int16_t start, const uint64_
             for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
                 _leave(trie, trie.class_trie.ids[k], depth - 1, follow, found)
         node = nodes[node].skip
-
-
-cdef void _store(TokenTrie trie, ProfileWalk& found, TokenSet* made) noexcept nogil:
-    made.storage = PROFILE
-    _make_caps(made, trie, found)
-    sort_suffixes(found.suffixes)
-    build_suffix_trie(made, found.suffixes)
-    _pair_iterations(made, found.complete)
-
-
-cdef void _pair_iterations(TokenSet* made, vector[uint64_t]& complete) noexcept nogil:
-    """Set `iterations` of a set with suffixes from (token, iterations) pairs, each one number with the iterations in
-    its lower half.
-    """
-    cdef int32_t k
-    cdef uint64_t* first = complete.data()
-    sort(complete.begin(), complete.end())
-    made.iterations.reserve(made.ids.size())
-    for k in range(<int32_t>made.ids.size()):
-        made.iterations.push_back(<int32_t>lower_bound(first, first + complete.size(), <uint64_t>made.ids[k] << 32)[0])
 
 
 cdef void _scan_iterations(TokenTrie trie, int32_t first, uint8_t part, const uint64_t* follow,
@@ -222,18 +210,7 @@ cdef void _leave(TokenTrie trie, int32_t token, int32_t depth, const uint64_t* f
     """A token leaves the rule after `depth` bytes, if callers can take the next."""
     if _may_go_on(follow, trie.spelling[trie.spelling_first[token] + depth]):
         found.suffixes.push_back(suffix_of(trie, token, depth))
-        found.complete.push_back(<uint64_t>token << 32 | <uint64_t>found.iterations[depth])
-
-
-cdef void _take_room(ProfileWalk& found, size_t places) noexcept nogil:
-    found.next_state.assign(256 * places, DEAD)
-    found.between.assign(places, False)
-
-
-cdef void _put(ProfileWalk& found, size_t source, ByteEdge edge, int16_t target) noexcept nogil:
-    cdef int32_t byte
-    for byte in range(edge.low, edge.high + 1):
-        found.next_state[256 * source + byte] = target
+        found.complete[token] = found.iterations[depth]
 
 
 cdef void _make_caps(TokenSet* made, TokenTrie trie, ProfileWalk& found) noexcept nogil:

@@ -4,6 +4,4 @@ from kernels_core.earley.machine import Machine
 
 class Lookahead:
     machine: Final[Machine]
-    @property
-    def dropped(self) -> int: ...
     def __init__(self, machine: Machine) -> None: ...

@@ -14,7 +14,9 @@ from libcpp.memory cimport shared_ptr
 from kernels_core.automata.tables cimport ACCEPTING, COUNTED, members_at
 from kernels_core.earley.machine cimport add_item, step
 from kernels_core.earley.records cimport FREE
-from kernels_core.masks.suffixes cimport lay_out_suffixes
+from kernels_core.masks.suffixes cimport SuffixNode, SuffixVisit
+from kernels_core.masks.token_sets cimport build_suffix_trie, sort_suffixes
+from kernels_core.masks.trie_walk cimport suffix_of
 
 cdef int32_t BOTTOM_FRAME = 1
 
@@ -81,18 +83,14 @@ cdef class Lookahead:
         result = self.identities[rule]
         return 0
 
-    cdef int filter(self, shared_ptr[TokenSet]& tokens, int32_t rule, vector[void*]& stack,
-                    shared_ptr[TokenSet]& result) except -1 nogil:
-        """`result` gets `tokens`, a token set of a state of `rule`, without the suffixes that cannot follow.
-
-        `stack` has room for a set at every depth of the vocabulary's trie.
-        """
+    cdef int64_t filter(self, shared_ptr[TokenSet]& tokens, int32_t rule, TokenTrie trie,
+                        shared_ptr[TokenSet]& result) except -1 nogil:
+        """`result` gets `tokens`, a token set of a state of `rule`, without the suffixes that cannot follow; how many
+        these were."""
         cdef TokenSet* old = tokens.get()
         cdef TokenSet* made
-        cdef SetRec* target
-        cdef int32_t node = 1, count = <int32_t>old.byte.size(), k
-        cdef vector[int32_t] place          # of each old node among those kept
-        cdef vector[int32_t] kept
+        cdef int64_t dropped = 0
+        cdef vector[Suffix] kept
         result = tokens
         if old.reference.get() == NULL and old.ids.empty():
             return 0
@@ -100,50 +98,39 @@ cdef class Lookahead:
         made[0] = old[0]
         result.reset(made)
         if old.reference.get() != NULL:
-            self.filter(old.reference, rule, stack, made.reference)
+            dropped = self.filter(old.reference, rule, trie, made.reference)
         if not made.bits.empty():          # what is pointed to must live as long as the copy
             made.dense = made.bits.data()
         elif made.reference.get() != NULL:
             made.dense = made.reference.get().dense
-        if old.ids.empty():
-            return 0
-        stack[0] = self._after(rule)
-        place.assign(count + 1, 0)
-        kept.push_back(0)
-        place[0] = 0
-        while node < count:
-            place[node] = <int32_t>kept.size()
-            target = step(self.machine, <SetRec*>stack[old.depth[node] - 1], old.byte[node])
-            if target == self.machine.dead:
-                self.dropped += old.token_first[old.skip[node]] - old.token_first[node]
-                for k in range(node, old.skip[node]):
-                    place[k] = <int32_t>kept.size()
-                node = old.skip[node]
-                continue
-            stack[old.depth[node]] = target
-            if target.escaped:
-                # Whoever called the caller may take all that is below here.
-                for k in range(node, old.skip[node]):
-                    place[k] = <int32_t>kept.size()
-                    kept.push_back(k)
-                node = old.skip[node]
-                continue
-            kept.push_back(node)
-            node += 1
-        place[count] = <int32_t>kept.size()
-        made.byte.clear()
-        made.skip.clear()
-        made.depth.clear()
-        made.token_first.clear()
-        made.ids.clear()
-        for k in range(<int32_t>kept.size()):
-            node = kept[k]
-            made.byte.push_back(old.byte[node])
-            made.depth.push_back(old.depth[node])
-            made.skip.push_back(place[old.skip[node]])
-            made.token_first.push_back(<int32_t>made.ids.size())
-            made.ids.insert(made.ids.end(), old.ids.begin() + old.token_first[node],
-                            old.ids.begin() + old.token_first[node + 1])
-        made.token_first.push_back(<int32_t>made.ids.size())
-        lay_out_suffixes(made.byte, made.skip, made.token_first, made.suffix_trie)
+        if not old.ids.empty():
+            self._find_kept(old, rule, trie, kept)
+            sort_suffixes(kept)
+            build_suffix_trie(made, kept)
+        return dropped + <int64_t>old.ids.size() - <int64_t>made.ids.size()
+
+    cdef int _find_kept(self, TokenSet* tokens, int32_t rule, TokenTrie trie, vector[Suffix]& kept) except -1 nogil:
+        """`kept` gets the suffixes of `tokens` that can follow `rule`."""
+        cdef vector[SuffixVisit] todo       # set NULL: whoever called the caller may take all that is there and below
+        cdef SuffixVisit at
+        cdef const SuffixNode* nodes = tokens.suffix_trie.nodes.data()
+        cdef SetRec* target
+        cdef int32_t k, token
+        todo.push_back(SuffixVisit(0, self._after(rule)))
+        while not todo.empty():
+            at = todo.back()
+            todo.pop_back()
+            for k in range(nodes[at.node].token_first, nodes[at.node].token_past):
+                token = tokens.ids[k]
+                kept.push_back(suffix_of(
+                    trie, token, trie.spelling_first[token + 1] - trie.spelling_first[token] - tokens.lengths[k]))
+            for k in range(nodes[at.node].child_first, nodes[at.node].child_first + nodes[at.node].child_count):
+                target = at.set
+                if target != NULL:
+                    target = step(self.machine, target, nodes[k].byte)
+                    if target == self.machine.dead:
+                        continue
+                    if target.escaped:
+                        target = NULL
+                todo.push_back(SuffixVisit(k, target))
         return 0

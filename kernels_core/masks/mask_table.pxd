@@ -3,6 +3,7 @@ from libcpp.map cimport map as ordered_map
 from libcpp.vector cimport vector
 
 from kernels_core.earley.arena cimport Arena
+from kernels_core.earley.slots cimport Slot
 
 
 cdef struct MaskRec:
@@ -22,7 +23,8 @@ cdef struct MaskRec:
 cdef class MaskTable:
     cdef readonly int32_t words
     cdef Arena arena
-    cdef vector[MaskRec*] table, masks
+    cdef vector[MaskRec*] masks         # by number
+    cdef vector[Slot] slots
     cdef ordered_map[vector[int32_t], MaskRec*] altered     # by number, ids allowed, -1, ids refused
     # The draft.  An id is marked while it is in `removed` or in `added`, which is told apart by `main`.
     cdef const uint32_t* main
@@ -66,9 +68,7 @@ cdef extern from *:
     """
     uint64_t ms_mix(uint64_t id) noexcept nogil      # an id's share of a set's hash, which is their sum
     int __builtin_ctz(unsigned int) nogil
-    int __builtin_popcount(unsigned int) nogil
 
 
-cdef bint has_id(MaskRec* mask, int32_t token) noexcept nogil
 cdef void write_mask(MaskRec* mask, uint32_t* row, int32_t words) noexcept nogil
 cdef void digest(const uint32_t* words, int32_t count, int32_t* population, uint64_t* hash) noexcept nogil

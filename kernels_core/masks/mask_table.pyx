@@ -14,6 +14,7 @@ from libc.string cimport memcpy, memset
 from libcpp.algorithm cimport binary_search, sort, unique
 from libcpp.mutex cimport mutex
 
+from kernels_core.earley.slots cimport Slot, after, put
 from kernels_core.masks.bits cimport ones
 from kernels_core.masks.thresholds cimport thresholds
 
@@ -29,20 +30,6 @@ cdef void write_mask(MaskRec* mask, uint32_t* row, int32_t words) noexcept nogil
         memset(row, 0, words * sizeof(uint32_t))
     for i in range(mask.id_count):
         row[mask.ids[i] >> 5] |= <uint32_t>1 << (mask.ids[i] & 31)
-
-
-cdef bint has_id(MaskRec* mask, int32_t token) noexcept nogil:
-    """Whether the mask allows `token`."""
-    cdef int32_t i
-    if mask.words != NULL and mask.words[token >> 5] >> (token & 31) & 1:
-        for i in range(mask.removed_count):
-            if mask.removed[i] == token:
-                return False
-        return True
-    for i in range(mask.id_count):
-        if mask.ids[i] == token:
-            return True
-    return False
 
 
 cdef void digest(const uint32_t* words, int32_t count, int32_t* population, uint64_t* hash) noexcept nogil:
@@ -114,7 +101,7 @@ cdef class MaskTable:
         # Masks and states share a budget: it is spent before states alone spend it, and whoever still stands on full
         # ones has room for a question.
         self.arena.first = 1 << 16
-        self.table.assign(32, NULL)
+        self.slots.assign(32, Slot(0, 0))
 
     def __dealloc__(self):
         self._end()
@@ -197,18 +184,16 @@ cdef class MaskTable:
         for i in range(self.added.size()):
             hash += ms_mix(self.added[i])
         cdef int32_t population = self.main_population + <int32_t>self.added.size() - <int32_t>kept
-        at = hash & (self.table.size() - 1)
-        mask = self.table[at]
-        while mask != NULL:
-            if mask.hash == hash and mask.population == population and self._is(mask):
+        at = <uint32_t>hash & (self.slots.size() - 1)
+        while self.slots[at].number:
+            mask = self.masks[self.slots[at].number - 1]
+            if self.slots[at].tag == <uint32_t>hash and mask.hash == hash and mask.population == population and (
+                    self._is(mask)):
                 break
-            at = (at + 1) & (self.table.size() - 1)
-            mask = self.table[at]
-        if mask == NULL:
+            at = after(self.slots, at)
+        else:
             mask = self._keep(hash, population)
-            self.table[at] = mask
-            if 2 * self.masks.size() > self.table.size():
-                _grow(self.table)
+            put(self.slots, at, <uint32_t>hash, mask.number)
         self._end()
         return mask
 
@@ -301,16 +286,3 @@ cdef class MaskTable:
         draft.removed, draft.removed_count = self.removed.data(), <int32_t>self.removed.size()
         draft.ids, draft.id_count = self.added.data(), <int32_t>self.added.size()
         write_mask(&draft, row, self.words)
-
-
-cdef void _grow(vector[MaskRec*]& table) noexcept nogil:
-    cdef vector[MaskRec*] old
-    cdef size_t i, at
-    old.swap(table)
-    table.assign(2 * old.size(), NULL)
-    for i in range(old.size()):
-        if old[i] != NULL:
-            at = old[i].hash & (table.size() - 1)
-            while table[at] != NULL:
-                at = (at + 1) & (table.size() - 1)
-            table[at] = old[i]

@@ -10,6 +10,7 @@ Read on: `../inspect/sharing.py`, which finds out who shares what.
 from cython.operator cimport dereference, preincrement
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.memory cimport shared_ptr
+from libcpp.mutex cimport mutex, unique_lock
 from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
 from libcpp.utility cimport pair
@@ -33,28 +34,26 @@ def held_by(MaskCache masks not None):
     lookahead), or "iterations".  `callers` is 0 for any caller, else a `Follow.key`.
     One token set may be used at several states.  Waits for the machine's lock.
     """
+    cdef unique_lock[mutex] _held
     cdef list rows = []
     cdef unordered_map[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]].iterator kept
     cdef unordered_map[uint64_t, shared_ptr[TokenSet]].iterator one
     cdef TokenSet* tokens
     cdef uint64_t callers
     with nogil:
-        masks.machine.lock.lock()
-    try:
-        kept = masks.states.begin()
-        while kept != masks.states.end():
-            callers = dereference(kept).first
-            one = dereference(kept).second.begin()
-            while one != dereference(kept).second.end():
-                tokens = dereference(one).second.get()
-                form = "filtered" if callers == FILTERED else "iterations" if tokens.storage == PROFILE else "verdicts"
-                rows.append((<size_t>tokens, <int32_t>(dereference(one).first >> 36),
-                             0 if callers == FILTERED else callers, form,
-                             STORAGE[<int>tokens.storage], token_set_bytes(tokens)))
-                preincrement(one)
-            preincrement(kept)
-    finally:
-        masks.machine.lock.unlock()
+        _held = unique_lock[mutex](masks.machine.lock[0])
+    kept = masks.states.begin()
+    while kept != masks.states.end():
+        callers = dereference(kept).first
+        one = dereference(kept).second.begin()
+        while one != dereference(kept).second.end():
+            tokens = dereference(one).second.get()
+            form = "filtered" if callers == FILTERED else "iterations" if tokens.storage == PROFILE else "verdicts"
+            rows.append((<size_t>tokens, <int32_t>(dereference(one).first >> 36),
+                         0 if callers == FILTERED else callers, form,
+                         STORAGE[<int>tokens.storage], token_set_bytes(tokens)))
+            preincrement(one)
+        preincrement(kept)
     return rows
 
 
@@ -62,29 +61,25 @@ def made_by(MaskCache masks not None, int first=0):
     """(address, state, nanoseconds, storage) of the token sets computed in `masks` from number `first` on, in order."""
     cdef size_t i
     cdef TokenSet* tokens
+    cdef unique_lock[mutex] _held
     cdef list rows = []
     with nogil:
-        masks.machine.lock.lock()
-    try:
-        for i in range(<size_t>max(first, 0), masks.made.size()):
-            tokens = <TokenSet*>masks.made[i].tokens      # held by `masks.states` for good
-            rows.append((<size_t>tokens, masks.made[i].state, masks.made[i].nanoseconds, STORAGE[<int>tokens.storage]))
-    finally:
-        masks.machine.lock.unlock()
+        _held = unique_lock[mutex](masks.machine.lock[0])
+    for i in range(<size_t>max(first, 0), masks.made.size()):
+        tokens = <TokenSet*>masks.made[i].tokens      # held by `masks.states` for good
+        rows.append((<size_t>tokens, masks.made[i].state, masks.made[i].nanoseconds, STORAGE[<int>tokens.storage]))
     return rows
 
 
 def pooled(TokenSetPool pool not None):
     """(address, bytes counted, clock of last use) of every entry of the pool; one token set may have several."""
+    cdef unique_lock[mutex] _held
     cdef list rows = []
     cdef pair[string, PoolEntry] item
     with nogil:
-        pool.lock.lock()
-    try:
-        for item in pool.entries:
-            rows.append((<size_t>item.second.tokens.get(), item.second.nbytes, item.second.used))
-    finally:
-        pool.lock.unlock()
+        _held = unique_lock[mutex](pool.lock)
+    for item in pool.entries:
+        rows.append((<size_t>item.second.tokens.get(), item.second.nbytes, item.second.used))
     return rows
 
 
@@ -101,18 +96,16 @@ def rules_of(MaskCache masks not None, list states):
 
 def visited(MaskCache masks not None):
     """(number, (state, frame, counter) items) of every interned set whose mask was made, in order of numbers."""
+    cdef unique_lock[mutex] _held
     cdef list rows = []
     cdef size_t i
     cdef int32_t k
     cdef SetRec* record
     with nogil:
-        masks.machine.lock.lock()
-    try:
-        for i in range(masks.machine.sets.size()):
-            record = masks.machine.sets[i]
-            if record.mask != NULL:
-                rows.append((record.number, [(record.items[k].state, record.items[k].frame, record.items[k].counter)
-                                             for k in range(record.count)]))
-    finally:
-        masks.machine.lock.unlock()
+        _held = unique_lock[mutex](masks.machine.lock[0])
+    for i in range(masks.machine.sets.size()):
+        record = masks.machine.sets[i]
+        if record.mask != NULL:
+            rows.append((record.number, [(record.items[k].state, record.items[k].frame, record.items[k].counter)
+                                         for k in range(record.count)]))
     return rows

@@ -38,8 +38,10 @@ cdef class TokenSetPool:
     cdef mutex lock
     cdef unordered_map[string, PoolEntry] entries
     cdef uint64_t clock
-    cdef size_t held
-    cdef int64_t hits_, partial_hits_, misses_, evictions_
+    cdef readonly size_t nbytes                 # held by the entries
+    cdef readonly int64_t hits, misses          # hits: perfect ones, found as it was wanted
+    cdef readonly int64_t partial_hits          # found for the state, but not yet filtered for the lookahead
+    cdef readonly int64_t evictions
 
     cdef bytes secret(self)
     cdef bint _add(self, const PoolKey& key, const shared_ptr[TokenSet]& tokens) noexcept nogil

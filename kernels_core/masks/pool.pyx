@@ -15,6 +15,7 @@ from cython.operator cimport dereference
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.algorithm cimport sort
+from libcpp.mutex cimport unique_lock
 from libcpp.unordered_map cimport unordered_map
 from libcpp.utility cimport pair
 from libcpp.vector cimport vector
@@ -63,27 +64,25 @@ cdef class TokenSetPool:
         cdef shared_ptr[TokenSet] found
         cdef string name = _spelt(key)
         cdef unordered_map[string, PoolEntry].iterator at
-        self.lock.lock()
+        cdef unique_lock[mutex] _held = unique_lock[mutex](self.lock)
         self.clock += 1
         at = self.entries.find(name)
         if at != self.entries.end():
             dereference(at).second.used = self.clock
             found = dereference(at).second.tokens
             if partial:
-                self.partial_hits_ += 1
+                self.partial_hits += 1
             else:
-                self.hits_ += 1
+                self.hits += 1
         elif last and key.lookahead.low == 0:       # else the state alone is asked for next
-            self.misses_ += 1
-        self.lock.unlock()
+            self.misses += 1
         return found
 
     cdef void keep(self, const PoolKey& key, const shared_ptr[TokenSet]& tokens) noexcept nogil:
         """Add an entry; if another thread added it meanwhile, the first stays."""
-        self.lock.lock()
-        if self._add(key, tokens) and self.held > self.max_bytes:
+        cdef unique_lock[mutex] _held = unique_lock[mutex](self.lock)
+        if self._add(key, tokens) and self.nbytes > self.max_bytes:
             self._evict()
-        self.lock.unlock()
 
     cdef bint _add(self, const PoolKey& key, const shared_ptr[TokenSet]& tokens) noexcept nogil:
         """Whether it was new; with the lock held, and without looking at the budget."""
@@ -99,7 +98,7 @@ cdef class TokenSetPool:
             entry.nbytes += token_set_bytes(tokens.get())       # else it is the entry of the state alone
         if entry.nbytes > self.max_bytes:
             return False
-        self.held += entry.nbytes
+        self.nbytes += entry.nbytes
         self.entries[name] = entry
         return True
 
@@ -113,10 +112,10 @@ cdef class TokenSetPool:
             self.lock.lock()
             other.lock.lock()
             for item in other.entries:
-                self.held += item.second.nbytes
+                self.nbytes += item.second.nbytes
                 self.entries[item.first] = item.second
             other.lock.unlock()
-            if self.held > self.max_bytes:
+            if self.nbytes > self.max_bytes:
                 self._evict()
             self.lock.unlock()
 
@@ -129,11 +128,11 @@ cdef class TokenSetPool:
             order.push_back(pair[uint64_t, string](item.second.used, item.first))
         sort(order.begin(), order.end())
         for i in range(order.size()):
-            if self.held <= self.max_bytes // 4 * 3:
+            if self.nbytes <= self.max_bytes // 4 * 3:
                 break
-            self.held -= self.entries[order[i].second].nbytes
+            self.nbytes -= self.entries[order[i].second].nbytes
             self.entries.erase(order[i].second)
-            self.evictions_ += 1
+            self.evictions += 1
 
     def hold(self):
         """Take the lock, and keep it: for `kernels_core.locks` alone."""
@@ -178,66 +177,41 @@ cdef class TokenSetPool:
         cdef vector[FileEntry] entries
         cdef PoolKey pool_key
         cdef size_t i, before
+        cdef unique_lock[mutex] _held
         key = read_file(path, self.fingerprint, sizeof(PoolKey), self.trie, entries)
         for i in range(entries.size()):
             memcpy(&pool_key, entries[i].key.data(), sizeof(PoolKey))
             if (pool_key.to_minimum == ALL_COUNTS) != (entries[i].tokens.get().storage == PROFILE):
                 raise PoolFileError(path, "is damaged: a key is not that of its token set")
         with nogil:
-            self.lock.lock()
-        try:
-            if key != self.key:
-                if self.key_in_use:
-                    raise PoolFileError(path, "comes too late: load it before the first grammar is compiled")
-                self.key = key
-                self.entries.clear()        # adopted under another key
-                self.held = 0
-            before = self.entries.size()
-            for i in range(entries.size()):
-                memcpy(&pool_key, entries[i].key.data(), sizeof(PoolKey))
-                self._add(pool_key, entries[i].tokens)
-            if self.held > self.max_bytes:
-                self._evict()
-            self.key_in_use = True
-            return <int64_t>self.entries.size() - <int64_t>before
-        finally:
-            self.lock.unlock()
+            _held = unique_lock[mutex](self.lock)
+        if key != self.key:
+            if self.key_in_use:
+                raise PoolFileError(path, "comes too late: load it before the first grammar is compiled")
+            self.key = key
+            self.entries.clear()        # adopted under another key
+            self.nbytes = 0
+        before = self.entries.size()
+        for i in range(entries.size()):
+            memcpy(&pool_key, entries[i].key.data(), sizeof(PoolKey))
+            self._add(pool_key, entries[i].tokens)
+        if self.nbytes > self.max_bytes:
+            self._evict()
+        self.key_in_use = True
+        return <int64_t>self.entries.size() - <int64_t>before
 
     def clear(self):
         """Forget everything; machines keep what they hold."""
         with nogil:
             self.lock.lock()
             self.entries.clear()
-            self.held = 0
+            self.nbytes = 0
             self.lock.unlock()
         self.unions.clear()
-
-    @property
-    def nbytes(self):
-        """Bytes held by the entries."""
-        return self.held
-
-    @property
-    def hits(self):
-        """Perfect hits: found as it was wanted."""
-        return self.hits_
-
-    @property
-    def partial_hits(self):
-        """Token sets found for the state, but not yet filtered for the lookahead."""
-        return self.partial_hits_
-
-    @property
-    def misses(self):
-        return self.misses_
-
-    @property
-    def evictions(self):
-        return self.evictions_
 
     def __len__(self):
         return self.entries.size()
 
     def __repr__(self):
-        return (f"<TokenSetPool: {len(self):,} token sets, {self.held / 1e6:.1f} of {self.max_bytes / 1e6:.0f} MB, "
-                f"{self.hits_:,} hits, {self.partial_hits_:,} partial, {self.misses_:,} misses>")
+        return (f"<TokenSetPool: {len(self):,} token sets, {self.nbytes / 1e6:.1f} of {self.max_bytes / 1e6:.0f} MB, "
+                f"{self.hits:,} hits, {self.partial_hits:,} partial, {self.misses:,} misses>")

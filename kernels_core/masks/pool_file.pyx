@@ -122,7 +122,7 @@ cdef void _number(TokenSet* tokens, unordered_map[size_t, int32_t]& numbers, vec
 
 cdef void _pack(TokenSet* tokens, unordered_map[size_t, int32_t]& numbers, vector[int32_t]& sets) noexcept nogil:
     """Append a token set as lists, in the order in which `_unpack_set` takes them."""
-    cdef vector[int32_t] head, lengths, cap_rows        # `lengths`: of the suffixes of `ids`
+    cdef vector[int32_t] head, cap_rows
     cdef size_t i
     head.push_back(-1)
     if tokens.reference.get() != NULL:
@@ -130,8 +130,6 @@ cdef void _pack(TokenSet* tokens, unordered_map[size_t, int32_t]& numbers, vecto
     head.push_back(<int32_t>tokens.storage)
     head.push_back(<int32_t>tokens.made_by)
     head.push_back(<int32_t>tokens.rows.size())
-    for i in range(tokens.byte.size()):
-        lengths.insert(lengths.end(), tokens.token_first[i + 1] - tokens.token_first[i], tokens.depth[i])
     for i in range(tokens.caps.size()):
         cap_rows.push_back(tokens.caps[i].row)
     _put(sets, head)
@@ -139,7 +137,7 @@ cdef void _pack(TokenSet* tokens, unordered_map[size_t, int32_t]& numbers, vecto
     _put(sets, tokens.listed)
     _put(sets, tokens.decided)
     _put(sets, tokens.ids)
-    _put(sets, lengths)
+    _put(sets, tokens.lengths)
     _put(sets, tokens.iterations)
     _put(sets, tokens.handovers)
     _put(sets, cap_rows)

@@ -22,17 +22,12 @@ cdef class RepetitionEnds:
         cdef vector[RepetitionEnd]* found
         cdef unordered_map[size_t, vector[RepetitionEnd]]* callers = &self.known[<size_t>iterations]
         cdef size_t i
-        cdef int32_t k
         cdef unordered_map[size_t, vector[RepetitionEnd]].iterator at = callers.find(<size_t>caller)
         if at != callers.end():
             return &dereference(at).second
         find_suffixes(iterations.suffix_trie, self.machine, caller, self.matches)
         found = &callers[0][<size_t>caller]
         found.reserve(self.matches.places.size())
-        if not iterations.suffix_trie.nodes.empty():
-            # nothing remains
-            for k in range(iterations.suffix_trie.nodes[0].token_first, iterations.suffix_trie.nodes[0].token_past):
-                found.push_back(RepetitionEnd(iterations.ids[k], iterations.iterations[k]))
         for i in range(self.matches.places.size()):
             found.push_back(RepetitionEnd(iterations.ids[self.matches.places[i]],
                                           iterations.iterations[self.matches.places[i]]))

@@ -11,6 +11,7 @@ Read on: `cache.pyx`, which asks; `mask_table.pyx`, where the union becomes the 
 
 from cython.operator cimport dereference
 from libcpp.algorithm cimport binary_search, sort, unique
+from libcpp.mutex cimport unique_lock
 
 from kernels_core.laboratory cimport ROW_UNIONS, has
 from kernels_core.masks.mask_table cimport ms_mix
@@ -53,6 +54,7 @@ cdef class RowUnions:
 
     cdef shared_ptr[RowUnion] find(self, vector[Row]& rows, const vector[Owner]& owners) noexcept nogil:
         """The union of `rows`, which get sorted, and each of which is owned by one of `owners`."""
+        cdef unique_lock[mutex] _held = unique_lock[mutex](self.lock)
         cdef size_t i
         cdef uint64_t name = 0
         cdef shared_ptr[RowUnion] found
@@ -60,19 +62,15 @@ cdef class RowUnions:
         sort(rows.begin(), rows.end(), _lower)
         for i in range(rows.size()):
             name = ms_mix(name + <size_t>rows[i].words)
-        self.lock.lock()
         at = self.known.find(name)
         if at != self.known.end() and _is_of(dereference(at).second.get(), rows):
-            found = dereference(at).second
-            self.lock.unlock()
-            return found
+            return dereference(at).second
         found.reset(new RowUnion())
         _unite(rows, self.words, found.get())
         _own(owners, found.get())
         if (self.known.size() + 1) * self.words * sizeof(uint32_t) > self.max_bytes:
             self.known.clear()
         self.known[name] = found
-        self.lock.unlock()
         return found
 
     def clear(self):

@@ -15,8 +15,9 @@ Read on: `direct_walk.pyx`, which walks; `whole_subtrees.pyx`, for whole vocabul
 from cython.operator cimport dereference
 from libc.string cimport memcmp, memset
 from libcpp.algorithm cimport sort
+from libcpp.mutex cimport unique_lock
 
-from kernels_core.automata.tables cimport ByteEdge, mark_bytes
+from kernels_core.automata.tables cimport mark_bytes
 from kernels_core.clock cimport breathe
 from kernels_core.earley.machine cimport step
 from kernels_core.masks.mask_table cimport ms_mix
@@ -42,18 +43,16 @@ cdef class SelfLoops:
 
     cdef shared_ptr[SelfLoop] find(self, TokenTrie trie, const SelfLoopKey& key, int32_t count) noexcept nogil:
         """What there is below `count` children."""
+        cdef unique_lock[mutex] _held = unique_lock[mutex](self.lock)
         cdef uint64_t name = ms_mix(<uint64_t>key.first << 32 | <uint64_t>key.low << 16 | key.high)
         cdef int w
         cdef unordered_map[uint64_t, shared_ptr[SelfLoop]].iterator at
         cdef shared_ptr[SelfLoop] found
         for w in range(4):
             name = ms_mix(name ^ key.bytes[w])
-        self.lock.lock()
         at = self.known.find(name)
         if at != self.known.end() and memcmp(&dereference(at).second.get().key, &key, sizeof(SelfLoopKey)) == 0:
-            found = dereference(at).second
-            self.lock.unlock()
-            return found
+            return dereference(at).second
         found = self._walk(trie, key, count)
         if self.nbytes > MAX_BYTES:
             self.known.clear()
@@ -61,7 +60,6 @@ cdef class SelfLoops:
         self.known[name] = found
         self.nbytes += (sizeof(SelfLoop) + 4 * (found.get().ids.size() + found.get().bits.size())
                         + sizeof(LoopBranch) * found.get().branches.size() + 4 * found.get().child_edges.size())
-        self.lock.unlock()
         return found
 
     cdef shared_ptr[SelfLoop] _walk(self, TokenTrie trie, const SelfLoopKey& key, int32_t count) noexcept nogil:
@@ -181,10 +179,6 @@ cdef bint _own_bytes(Machine machine, int32_t state, uint64_t* bytes) except -1 
     machine.tables.need(state)
     for k in range(machine.tables.states[state].edge_first, machine.tables.states[state].edge_past):
         if machine.tables.edges[k].target == state:
-            _mark(machine.tables.edges[k], bytes)
+            mark_bytes(bytes, machine.tables.edges[k].low, machine.tables.edges[k].high)
             found = True
     return found
-
-
-cdef void _mark(const ByteEdge& edge, uint64_t* bytes) noexcept nogil:
-    mark_bytes(bytes, edge.low, edge.high)

@@ -1,6 +1,7 @@
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, uint8_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.mutex cimport mutex
+from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
@@ -8,7 +9,20 @@ from kernels_core.earley.machine cimport Machine
 from kernels_core.masks.body_automata cimport BodyAutomaton
 from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport TokenTrie
-from kernels_core.masks.body_token_sets cimport StringBody, BodyTokenSet
+from kernels_core.masks.whole_subtrees cimport WholeSubtrees
+
+
+cdef cppclass BodyTokenSet:
+    # The vocabulary as seen from one state of a string body.
+    shared_ptr[TokenSet] tokens         # those that stay inside
+    vector[int32_t] exit_edges          # nodes of the vocabulary's trie whose byte leads out; ascending
+    vector[int16_t] exit_states         # the string body's states before that byte
+    unordered_map[string, shared_ptr[TokenSet]] known       # by what decides on a state's verdicts; with the pool's lock
+
+
+cdef cppclass StringBody:
+    BodyAutomaton graph                             # minimal
+    vector[shared_ptr[BodyTokenSet]] body_sets      # by state; with the pool's lock
 
 
 cdef class BodyPool:
@@ -18,8 +32,6 @@ cdef class BodyPool:
     cdef readonly int32_t made
 
     cdef shared_ptr[StringBody] find(self, const BodyAutomaton& graph, vector[int16_t]& body_state) noexcept nogil
-    cdef BodyTokenSet* body_set(self, TokenTrie trie, const shared_ptr[StringBody]& body, int16_t state,
-                                int64_t* nodes) noexcept nogil
 
 
 cdef struct BodyState:
@@ -30,6 +42,7 @@ cdef struct BodyState:
 cdef class StringBodies:
     cdef readonly TokenTrie trie
     cdef readonly Machine machine
+    cdef readonly WholeSubtrees whole_subtrees
     cdef readonly BodyPool shared
     cdef vector[shared_ptr[StringBody]] held
     cdef vector[BodyState] body_states          # by state of the tables
@@ -40,8 +53,7 @@ cdef class StringBodies:
     cdef bint collected(self, int32_t state, BodyAutomaton& graph) except -1 nogil
     cdef bint token_set(self, int32_t state, uint64_t follow_key, const uint64_t* follow,
                         shared_ptr[TokenSet]& result) except -1 nogil
+    cdef int _body_set(self, StringBody* body, int16_t body_state, int32_t state,
+                       shared_ptr[BodyTokenSet]& found) except -1 nogil
     cdef void _put_together(self, BodyTokenSet* body_set, const vector[uint8_t]& open_exits, bint agreed,
-                            uint64_t follow_key,
-                            const uint64_t* follow, shared_ptr[TokenSet]& result) noexcept nogil
-    cdef void _verdicts(self, const BodyAutomaton& graph, const shared_ptr[StringBody]& body, uint64_t follow_key,
-                        const uint64_t* follow, int64_t* nodes, shared_ptr[TokenSet]& result) noexcept nogil
+                            uint64_t follow_key, const uint64_t* follow, shared_ptr[TokenSet]& result) noexcept nogil

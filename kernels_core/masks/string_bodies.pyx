@@ -4,32 +4,33 @@
 Most of what is known about a token within a string does not depend on the pattern.  A search for five digits takes any
 text until the closing byte comes, and so does what follows `https://`, what may not be one of three words, and a
 string without conditions.  They differ in where that byte is allowed.  So a token set has two parts.  The *body token
-set* comes from a walk over the vocabulary from a state of the minimal automaton of the string body
-(`body_automata.pyx`): tokens that stay in the string are accepted, and a node whose byte ends the string is an *exit
-edge*.  It is kept with the vocabulary (`body_token_sets.pyx`).  The second part says which exit edges are open from the
-state at hand: a walk along the texts before the exit edges alone, a thousand nodes of the trie, or none if all states
-that are one state of the string body agree.
+set* comes from a walk over the vocabulary (`trie_walk.pyx`): tokens that stay in the string are accepted, and a node
+whose byte ends the string is an *exit edge*.  It is kept with the vocabulary, for each state of the minimal automaton
+of the string body (`body_automata.pyx`).  The second part says which exit edges are open from the state at hand: a walk
+along the texts before the exit edges alone, or none if all states that are one state of the string body agree.
 
 Read on: `cache.pyx`, which asks.
 """
 
 from libc.stdint cimport uint32_t
 from libc.string cimport memset
-from libcpp.string cimport string
+from libcpp.algorithm cimport sort, unique
+from libcpp.mutex cimport unique_lock
 
+from kernels_core.automata.tables cimport ByteEdge, mark_bytes
 from kernels_core.masks.body_automata cimport collect, body_step, is_same, minimise
 from kernels_core.laboratory cimport KEPT_TOKEN_SETS, has
 from kernels_core.masks.mask_table cimport ms_mix
 from kernels_core.masks.strategy cimport STRING_BODY
 from kernels_core.masks.token_sets cimport (
-    BITSET, build_suffix_trie, sort_suffixes, store_difference, token_set_bytes, write_accepted,
+    BITSET, build_suffix_trie, sort_suffixes, store_accepted, store_difference, token_set_bytes, write_accepted,
 )
 from kernels_core.masks.trie cimport class_of
-from kernels_core.masks.body_token_sets cimport StringBody, BodyTokenSet, make_body_token_set, tabulate
 from kernels_core.masks.thresholds cimport thresholds
-from kernels_core.masks.trie_walk cimport Suffix, suffix_of
+from kernels_core.masks.trie_walk cimport Suffix, TrieWalk, suffix_of, walk_trie
 
 cdef size_t MAX_BYTES = 1 << 25
+cdef int32_t BOTTOM_FRAME = 1
 
 
 def body_pool_of(TokenTrie trie):
@@ -43,7 +44,8 @@ cdef class BodyPool:
     """All string bodies of one vocabulary that were met and fit into `MAX_BYTES`.  Threads may share it."""
 
     cdef shared_ptr[StringBody] find(self, const BodyAutomaton& graph, vector[int16_t]& body_state) noexcept nogil:
-        """The string body that `graph` is, and the state for each of its places; with the lock held."""
+        """The string body that `graph` is, and the state for each of its places."""
+        cdef unique_lock[mutex] _held = unique_lock[mutex](self.lock)
         cdef shared_ptr[StringBody] found
         cdef vector[shared_ptr[StringBody]]* similar
         cdef uint64_t name = graph.closing_byte
@@ -52,8 +54,7 @@ cdef class BodyPool:
         cdef uint64_t[4] live
         memset(live, 0, sizeof(live))
         for k in range(graph.edge_first[0], graph.edge_first[1]):
-            for i in range(graph.edges[k].low, graph.edges[k].high + 1):
-                live[i >> 6] |= <uint64_t>1 << (i & 63)
+            mark_bytes(live, graph.edges[k].low, graph.edges[k].high)
         for i in range(4):
             name = ms_mix(name ^ live[i])
         if self.nbytes > MAX_BYTES:
@@ -65,23 +66,14 @@ cdef class BodyPool:
                 return similar[0][i]
         found.reset(new StringBody())
         minimise(graph, body_state, found.get().graph)
-        tabulate(found.get())
+        found.get().body_sets.resize(found.get().graph.edge_first.size() - 1)
         self.made += 1
         if not similar.empty() and similar.size() >= thresholds.similar_bodies:
             similar.erase(similar.begin())
         similar.push_back(found)
-        self.nbytes += sizeof(StringBody) + 640 * found.get().count
+        self.nbytes += (sizeof(StringBody) + 20 * found.get().body_sets.size()
+                        + sizeof(ByteEdge) * found.get().graph.edges.size())
         return found
-
-    cdef BodyTokenSet* body_set(self, TokenTrie trie, const shared_ptr[StringBody]& body, int16_t state,
-                                int64_t* nodes) noexcept nogil:
-        """The vocabulary as seen from `state`, with the lock held; `nodes` are counted that had to be visited."""
-        cdef BodyTokenSet* made
-        if body.get().body_sets[state].get() == NULL:
-            body.get().body_sets[state] = make_body_token_set(trie, body.get(), state, nodes)
-            made = body.get().body_sets[state].get()
-            self.nbytes += sizeof(BodyTokenSet) + token_set_bytes(made.tokens.get()) + 9 * made.byte.size() + 6 * made.exit_edges.size()
-        return body.get().body_sets[state].get()
 
     def __repr__(self):
         return f"<BodyPool: {self.made:,} made, {self.nbytes / 1e6:.1f} of {MAX_BYTES / 1e6:.0f} MB>"
@@ -90,9 +82,8 @@ cdef class BodyPool:
 cdef class StringBodies:
     """The string bodies of one machine's states.  With the machine's lock held."""
 
-    def __init__(self, TokenTrie trie, Machine machine):
-        self.trie = trie
-        self.machine = machine
+    def __init__(self, TokenTrie trie, Machine machine, WholeSubtrees whole_subtrees):
+        self.trie, self.machine, self.whole_subtrees = trie, machine, whole_subtrees
         self.shared = body_pool_of(trie)
 
     cdef bint collected(self, int32_t state, BodyAutomaton& graph) except -1 nogil:
@@ -114,15 +105,17 @@ cdef class StringBodies:
         `follow_key`; NULL: any byte.
         """
         cdef BodyAutomaton graph
-        cdef int64_t nodes = 0
         cdef size_t i
         cdef BodyState at
         cdef shared_ptr[StringBody] body
+        cdef shared_ptr[BodyTokenSet] body_set
+        cdef vector[int16_t] exit_states
+        cdef vector[uint8_t] open_exits, closing
+        cdef bint agreed
         if not self.collected(state, graph):
             return False
         if self.body_states.size() < self.machine.tables.states.size():
             self.body_states.resize(self.machine.tables.states.size(), BodyState(-1, 0))
-        self.shared.lock.lock()
         at = self.body_states[state]
         if at.body >= 0:
             body = self.held[at.body]
@@ -133,31 +126,54 @@ cdef class StringBodies:
             for i in range(graph.states.size()):
                 if self.body_states[graph.states[i]].body < 0:
                     self.body_states[graph.states[i]] = BodyState(<int32_t>self.held.size() - 1, self.body_state[i])
-        self._verdicts(graph, body, follow_key, follow, &nodes, result)
-        self.shared.lock.unlock()
-        self.machine.nodes_walked += nodes
+        self._body_set(body.get(), self.body_state[0], state, body_set)
+        agreed = _agree(graph, self.body_state, <int32_t>body.get().body_sets.size(), closing)
+        if agreed:
+            for i in range(body_set.get().exit_edges.size()):
+                open_exits.push_back(closing[body_set.get().exit_states[i]] == 1)
+        else:
+            _follow_exits(self.trie, graph, 0, body_set.get().exit_edges, exit_states)
+            for i in range(exit_states.size()):
+                open_exits.push_back(graph.may_close[exit_states[i]])
+            self.machine.nodes_walked += exit_states.size()
+        self._put_together(body_set.get(), open_exits, agreed, follow_key, follow, result)
         return True
 
-    cdef void _verdicts(self, const BodyAutomaton& graph, const shared_ptr[StringBody]& body, uint64_t follow_key,
-                        const uint64_t* follow, int64_t* nodes, shared_ptr[TokenSet]& result) noexcept nogil:
-        """Make the token set of the state that `graph` was drawn from; `body_state` has the states of `body`.
-
-        With the lock held.
-        """
-        cdef BodyTokenSet* body_set = self.shared.body_set(self.trie, body, self.body_state[0], nodes)
-        cdef vector[uint8_t] open_exits, closing
-        cdef bint agreed = _agree(graph, self.body_state, body.get().count, closing)
-        cdef size_t i
-        if agreed:
-            for i in range(body_set.exit_edges.size()):
-                open_exits.push_back(closing[body_set.exit_state[i]] == 1)
+    cdef int _body_set(self, StringBody* body, int16_t body_state, int32_t state,
+                       shared_ptr[BodyTokenSet]& found) except -1 nogil:
+        """`found` gets the vocabulary as seen from a state of `body`, which `state` is one of."""
+        cdef BodyTokenSet* made
+        cdef TrieWalk walk
+        self.shared.lock.lock()
+        found = body.body_sets[body_state]
+        self.shared.lock.unlock()
+        if found.get() != NULL:
+            return 0
+        walk.follow = NULL
+        walk.hands_over, walk.closing_byte = False, body.graph.closing_byte
+        walk_trie(self.trie, self.machine, self.whole_subtrees, self.machine.single(state, BOTTOM_FRAME, 0), walk)
+        made = new BodyTokenSet()
+        found.reset(made)
+        made.tokens.reset(new TokenSet())
+        made.tokens.get().dense = NULL
+        made.tokens.get().made_by = STRING_BODY
+        store_accepted(made.tokens.get(), self.trie, walk)
+        sort(walk.exit_edges.begin(), walk.exit_edges.end())
+        walk.exit_edges.erase(unique(walk.exit_edges.begin(), walk.exit_edges.end()), walk.exit_edges.end())
+        made.exit_edges = walk.exit_edges
+        _follow_exits(self.trie, body.graph, body_state, made.exit_edges, made.exit_states)
+        self.shared.lock.lock()
+        if body.body_sets[body_state].get() == NULL:
+            body.body_sets[body_state] = found
+            self.shared.nbytes += (sizeof(BodyTokenSet) + token_set_bytes(made.tokens.get())
+                                   + 6 * made.exit_edges.size())
         else:
-            _try_exits(graph, body_set, open_exits, nodes)
-        self._put_together(body_set, open_exits, agreed, follow_key, follow, result)
+            found = body.body_sets[body_state]          # another thread was quicker
+        self.shared.lock.unlock()
+        return 0
 
     cdef void _put_together(self, BodyTokenSet* body_set, const vector[uint8_t]& open_exits, bint agreed,
-                            uint64_t follow_key,
-                            const uint64_t* follow, shared_ptr[TokenSet]& result) noexcept nogil:
+                            uint64_t follow_key, const uint64_t* follow, shared_ptr[TokenSet]& result) noexcept nogil:
         """The verdicts at a state with that `body_set`, from where these of its exit edges are open.
 
         `agreed`: other states are likely to have these exit edges open, too, so the verdicts are kept with the body
@@ -165,6 +181,7 @@ cdef class StringBodies:
         """
         cdef vector[int32_t] accepted, removed
         cdef vector[Suffix] suffixes
+        cdef shared_ptr[TokenSet] kept
         cdef TokenSet* made
         cdef string name
         cdef size_t i
@@ -173,8 +190,12 @@ cdef class StringBodies:
             name.assign(<const char*>open_exits.data(), open_exits.size())
             for i in range(8):
                 name.push_back(<char>(follow_key >> 8 * i & 0xFF))
+            self.shared.lock.lock()
             if body_set.known.count(name):
-                result = body_set.known[name]
+                kept = body_set.known[name]
+            self.shared.lock.unlock()
+            if kept.get() != NULL:
+                result = kept
                 return
         for i in range(body_set.exit_edges.size()):
             if open_exits[i]:
@@ -192,10 +213,12 @@ cdef class StringBodies:
             sort_suffixes(suffixes)
             build_suffix_trie(made, suffixes)
         if agreed:
+            self.shared.lock.lock()
             if body_set.known.size() >= thresholds.kept_token_sets:
                 body_set.known.clear()
             body_set.known[name] = result
             self.shared.nbytes += token_set_bytes(result.get()) + name.size()
+            self.shared.lock.unlock()
 
 
 cdef void _write_out(TokenSet* made, int32_t words) noexcept nogil:
@@ -232,25 +255,26 @@ cdef bint _agree(const BodyAutomaton& graph, const vector[int16_t]& body_state, 
     return True
 
 
-cdef void _try_exits(const BodyAutomaton& graph, BodyTokenSet* body_set, vector[uint8_t]& open_exits,
-                     int64_t* nodes) noexcept nogil:
-    """Which exit edges are open in `graph`."""
-    cdef vector[int16_t] at          # places, by depth on the current path
-    cdef int32_t node = 0, depth
-    cdef int16_t target
-    open_exits.assign(body_set.exit_edges.size(), 0)
-    at.push_back(0)
-    while node < <int32_t>body_set.byte.size():
-        nodes[0] += 1
-        depth = body_set.depth[node]
-        if body_set.exit_edge[node] >= 0:
-            open_exits[body_set.exit_edge[node]] = graph.may_close[at[depth - 1]]
-        else:
-            target = body_step(graph, at[depth - 1], body_set.byte[node])      # read inside, by the body token set's state too
-            if <size_t>depth >= at.size():
-                at.resize(depth + 1)
-            at[depth] = target
-        node += 1
+cdef void _follow_exits(TokenTrie trie, const BodyAutomaton& graph, int16_t start, const vector[int32_t]& exit_edges,
+                        vector[int16_t]& states) noexcept nogil:
+    """`states` gets the places of `graph` before each of `exit_edges`, from `start` on: all on the way is read inside."""
+    cdef vector[int16_t] at         # by depth on the current path
+    cdef const uint8_t* text
+    cdef const uint8_t* previous = NULL
+    cdef int32_t shared, depth, k, before = 0
+    cdef size_t i
+    at.resize(trie.max_depth + 1)
+    at[0] = start
+    for i in range(exit_edges.size()):
+        depth = trie.nodes[exit_edges[i]].depth - 1
+        text = trie.spelling.data() + trie.spelling_first[trie.ids[trie.nodes[exit_edges[i]].token_first]]
+        shared = 0
+        while shared < before and shared < depth and text[shared] == previous[shared]:
+            shared += 1
+        for k in range(shared, depth):
+            at[k + 1] = body_step(graph, at[k], text[k])
+        states.push_back(at[depth])
+        previous, before = text, depth
 
 
 cdef void _take_exit(TokenTrie trie, int32_t exit_edge, const uint64_t* follow, vector[int32_t]& accepted,

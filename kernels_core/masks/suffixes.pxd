@@ -8,7 +8,7 @@ from kernels_core.earley.records cimport SetRec
 
 cdef struct SuffixNode:
     # A node in the trie of what remains of uncertain tokens; it lies beside its siblings.
-    int32_t child_first       # its children: places in the same vector
+    int32_t child_first     # its children: places in the same vector
     int32_t token_first     # its tokens: places in the token set's `ids`
     int32_t token_past
     uint16_t child_count
@@ -16,7 +16,7 @@ cdef struct SuffixNode:
 
 
 cdef cppclass SuffixTrie:
-    vector[SuffixNode] nodes          # level by level, the root first
+    vector[SuffixNode] nodes    # level by level, the root first; siblings in the order of their bytes
     vector[uint8_t] bytes       # theirs again, so that siblings lie in a line
 
 
@@ -35,7 +35,5 @@ cdef cppclass SuffixMatches:
     vector[int32_t] kept
 
 
-cdef void lay_out_suffixes(const vector[uint8_t]& byte, const vector[int32_t]& skip, const vector[int32_t]& token_first,
-                           SuffixTrie& suffixes) noexcept nogil
 cdef int find_suffixes(const SuffixTrie& suffixes, Machine machine, SetRec* caller,
                        SuffixMatches& matches) except -1 nogil

@@ -43,15 +43,12 @@ cdef cppclass TokenSet:
     vector[int32_t] lacking         # ascending; all in `dense`
     vector[int32_t] listed          # ascending
     vector[uint32_t] bits
-    # Uncertain: those of `reference` but for `decided`, and a trie of what remains after the rule was left, laid out
-    # like TokenTrie; node 0 is its root, and there are no nodes where there are no such tokens.
+    # Uncertain: those of `reference` but for `decided`, and those in a trie of what remains after the rule was left,
+    # which has no nodes where there are none.
     vector[int32_t] decided         # ascending
-    vector[uint8_t] byte
-    vector[int32_t] skip
-    vector[int32_t] depth
-    vector[int32_t] token_first
-    vector[int32_t] ids
-    SuffixTrie suffix_trie                     # the same trie, siblings together
+    SuffixTrie suffix_trie
+    vector[int32_t] ids             # the tokens in it, in the order of their suffixes
+    vector[int32_t] lengths         # ... and how long these are
     # Uncertain as well: what callers take behind these nodes of the vocabulary's trie.  Ascending; no token set with
     # such nodes is a `reference`.
     vector[int32_t] handovers
@@ -76,5 +73,4 @@ cdef void store_accepted(TokenSet* made, TokenTrie trie, TrieWalk& found) noexce
 cdef void store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& accepted,
                            vector[int32_t]& removed) noexcept nogil
 cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil
-cdef double share_of(const shared_ptr[TokenSet]& tokens) noexcept nogil
 cdef double shares_of(unordered_map[uint64_t, shared_ptr[TokenSet]]& sets) noexcept

@@ -16,6 +16,7 @@ Read on: `strategy.pyx` (which state is the reference), `trie_walk.pyx` (one mac
 (what need not be walked).
 """
 
+from libc.stdint cimport uint16_t
 from libc.string cimport memcmp
 from cython.operator cimport dereference, preincrement
 from libcpp.algorithm cimport binary_search, inplace_merge, sort, unique
@@ -23,7 +24,7 @@ from libcpp.algorithm cimport binary_search, inplace_merge, sort, unique
 from kernels_core.earley.machine cimport step
 from kernels_core.masks.excluded_words cimport find_words
 from kernels_core.masks.mask_table cimport MaskRec, digest, ms_mix, write_mask
-from kernels_core.masks.suffixes cimport SuffixNode, find_suffixes, lay_out_suffixes
+from kernels_core.masks.suffixes cimport SuffixNode, SuffixTrie, find_suffixes
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie cimport TrieNode, all_children, live_children
 from kernels_core.masks.trie_walk cimport Run, Suffix, Visit, TrieWalk, add_suffixes, forget, walk_trie
@@ -129,14 +130,9 @@ cdef int depth_of(TokenSet* tokens) noexcept nogil:
 cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil:
     """Bytes held, `reference` not included."""
     return (sizeof(TokenSet) + 4 * (tokens.lacking.size() + tokens.listed.size() + tokens.bits.size())
-            + 4 * tokens.decided.size() + 13 * tokens.byte.size() + (sizeof(SuffixNode) + 1) * tokens.suffix_trie.nodes.size()
-            + 4 * (tokens.ids.size() + tokens.handovers.size() + tokens.iterations.size())
+            + 4 * tokens.decided.size() + (sizeof(SuffixNode) + 1) * tokens.suffix_trie.nodes.size()
+            + 4 * (2 * tokens.ids.size() + tokens.handovers.size() + tokens.iterations.size())
             + (4 * tokens.rows.size() * tokens.rows[0].size() if tokens.rows.size() else 0))
-
-
-cdef double share_of(const shared_ptr[TokenSet]& tokens) noexcept nogil:
-    """The bytes that fall to one of those who hold a set."""
-    return <double>token_set_bytes(tokens.get()) / tokens.use_count()
 
 
 cdef double shares_of(unordered_map[uint64_t, shared_ptr[TokenSet]]& sets) noexcept:
@@ -144,7 +140,7 @@ cdef double shares_of(unordered_map[uint64_t, shared_ptr[TokenSet]]& sets) noexc
     cdef double found = 0
     cdef unordered_map[uint64_t, shared_ptr[TokenSet]].iterator at = sets.begin()
     while at != sets.end():
-        found += share_of(dereference(at).second)
+        found += <double>token_set_bytes(dereference(at).second.get()) / dereference(at).second.use_count()
         preincrement(at)
     return found
 
@@ -170,7 +166,7 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, WholeSubtrees subtre
     cdef SetRec* start = machine.single(state, BOTTOM_FRAME, counter)
     made.reset(new TokenSet())
     made.get().dense = NULL
-    found.follow, found.hands_over = follow, hands_over
+    found.follow, found.hands_over, found.closing_byte = follow, hands_over, -1
     if reference.get() != NULL:
         if prefix == NULL or not find_words(trie, machine, prefix[0], start, reference_start, removed, todo):
             _find_children(trie, start, reference_start, todo)
@@ -419,37 +415,42 @@ cdef void _sort_ids(vector[int32_t]& ids, int32_t words) noexcept nogil:
 
 
 cdef void build_suffix_trie(TokenSet* result, vector[Suffix]& suffixes) noexcept nogil:
-    """Same layout as `TokenTrie`; `suffixes` are sorted.  No nodes if there are none."""
-    cdef vector[int32_t] open_nodes
-    cdef size_t i
-    cdef int32_t shared, k
-    cdef Suffix current, previous
-    if suffixes.empty():
-        return
-    previous.length = 0
-    result.byte.push_back(0)
-    result.depth.push_back(0)
-    result.skip.push_back(0)
-    result.token_first.push_back(0)
-    open_nodes.push_back(0)
-    for i in range(suffixes.size()):
-        current = suffixes[i]
-        shared = 0
-        while shared < current.length and shared < previous.length and current.text[shared] == previous.text[shared]:
-            shared += 1
-        while <int32_t>open_nodes.size() > shared + 1:
-            result.skip[open_nodes.back()] = <int32_t>result.byte.size()
-            open_nodes.pop_back()
-        for k in range(shared, current.length):
-            open_nodes.push_back(<int32_t>result.byte.size())
-            result.byte.push_back(current.text[k])
-            result.depth.push_back(k + 1)
-            result.skip.push_back(0)
-            result.token_first.push_back(<int32_t>result.ids.size())
-        result.ids.push_back(current.token)
-        previous = current
-    while not open_nodes.empty():
-        result.skip[open_nodes.back()] = <int32_t>result.byte.size()
-        open_nodes.pop_back()
-    result.token_first.push_back(<int32_t>result.ids.size())
-    lay_out_suffixes(result.byte, result.skip, result.token_first, result.suffix_trie)
+    """Put `suffixes`, which are sorted, in place of those that `result` has: level by level, the root first."""
+    cdef SuffixTrie* trie = &result.suffix_trie
+    cdef vector[int32_t] past, depths       # beside the nodes: the suffix behind those below, and how many bytes are read
+    cdef int32_t at, depth, count = <int32_t>suffixes.size()
+    cdef size_t i = 0
+    cdef uint8_t byte
+    trie.nodes.clear()
+    trie.bytes.clear()
+    result.ids.clear()
+    result.lengths.clear()
+    for at in range(count):
+        result.ids.push_back(suffixes[at].token)
+        result.lengths.push_back(suffixes[at].length)
+    if count:
+        trie.nodes.push_back(SuffixNode(0, 0, 0, 0, 0))
+        trie.bytes.push_back(0)
+        past.push_back(count)
+        depths.push_back(0)
+    while i < trie.nodes.size():
+        at, depth = trie.nodes[i].token_first, depths[i]
+        while at < past[i] and suffixes[at].length == depth:
+            at += 1
+        trie.nodes[i].token_past, trie.nodes[i].child_first = at, <int32_t>trie.nodes.size()
+        while at < past[i]:
+            byte = _byte_at(suffixes[at], depth)
+            trie.nodes.push_back(SuffixNode(0, at, at, 0, byte))
+            trie.bytes.push_back(byte)
+            while at < past[i] and _byte_at(suffixes[at], depth) == byte:
+                at += 1
+            past.push_back(at)
+            depths.push_back(depth + 1)
+        trie.nodes[i].child_count = <uint16_t>(trie.nodes.size() - trie.nodes[i].child_first)
+        i += 1
+
+
+cdef inline uint8_t _byte_at(const Suffix& suffix, int32_t depth) noexcept nogil:
+    if depth < 8:
+        return <uint8_t>(suffix.head >> 56 - 8 * depth)
+    return suffix.text[depth]

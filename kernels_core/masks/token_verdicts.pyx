@@ -1,40 +1,31 @@
 # distutils: language = c++
 """Tell for every token whether one state accepts it, rejects it, or leaves it uncertain, and where it leaves the rule.
 
-The engine never needs all of this at once, so it is not made from its token sets: the vocabulary's trie is walked once
-with the state alone, and from wherever the rule can end with the callers, too.  Nothing is kept but parser states.
-Read on: `token_sets.pyx` (what the engine keeps), `../inspect/look.py` (who asks).
+The engine never needs all of this at once: its own token sets are for some callers, or differences to others.  So one is
+made for any caller, as the engine makes them, and is not kept.
+Read on: `token_sets.pyx`, `../inspect/look.py` (who asks).
 """
 
 from cython.operator cimport dereference, preincrement
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.memory cimport shared_ptr
+from libcpp.mutex cimport mutex, unique_lock
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport COUNTED
-from kernels_core.earley.machine cimport step
-from kernels_core.earley.records cimport SetRec
-from kernels_core.masks.cache cimport FILTERED, FOR_MASK, MaskCache
+from kernels_core.masks.cache cimport FILTERED, MaskCache
 from kernels_core.masks.pool cimport PoolKey
-from kernels_core.masks.strategy cimport Follow
-from kernels_core.masks.whole_subtrees cimport Reach, takes_all
-from kernels_core.masks.token_sets cimport TokenSet, token_set_bytes
-from kernels_core.masks.trie cimport TrieNode
+from kernels_core.masks.suffixes cimport SuffixMatches, find_suffixes
+from kernels_core.masks.token_sets cimport TokenSet, compute_token_set, token_set_bytes, write_accepted
+from kernels_core.masks.trie cimport TokenTrie
 
 from kernels_core.masks.strategy import STRATEGIES
 
 from numpy import empty, flatnonzero, zeros
 
-cdef uint8_t REJECTED = 0, ACCEPTED = 1, REFUSED = 2, TAKEN = 3      # the last two: uncertain, by what the callers say
-cdef int32_t BOTTOM_FRAME = 1
+cdef uint8_t ACCEPTED = 1, REFUSED = 2, TAKEN = 3      # the last two: uncertain, by what the callers say; 0: rejected
 cdef tuple STORAGE = ("list", "complement", "bitset", "difference", "iterations")
-
-
-cdef struct OpenSuffix:
-    # A caller that reads what is left of a token since the rule ended.
-    SetRec* at
-    int32_t escape          # bytes read when the rule ended
 
 
 def verdicts(MaskCache masks, int state, int counter, list frames):
@@ -53,9 +44,7 @@ def verdicts(MaskCache masks, int state, int counter, list frames):
         masks.machine.lock.lock()
         masks.machine.begin(masks.max_fill_ms, NULL)
         try:
-            _walk(masks, state, counter, chosen, &kinds[0], &escapes[0])
-            if masks.lookahead is not None:
-                _drop(masks, state, counter, &kinds[0])
+            _judge(masks, masks.trie, state, counter, chosen, &kinds[0], &escapes[0])
         finally:
             masks.machine.end()
             masks.machine.lock.unlock()
@@ -69,103 +58,42 @@ def verdicts(MaskCache masks, int state, int counter, list frames):
     }
 
 
-cdef int _walk(MaskCache masks, int32_t state, int32_t counter, const vector[int32_t]& frames, uint8_t* kinds,
-               int32_t* escapes) except -1 nogil:
-    """Down the trie with all that is alive: the state under an unknown caller, and the callers since its rule ended."""
-    cdef const TrieNode* nodes = masks.trie.nodes.data()
-    cdef const int32_t* ids = masks.trie.ids.data()
-    cdef int32_t node = 1, past = masks.trie.node_count, depth, k
+cdef int _judge(MaskCache masks, TokenTrie trie, int32_t state, int32_t counter, const vector[int32_t]& frames,
+                uint8_t* kinds, int32_t* escapes) except -1 nogil:
+    """The token set of the state for any caller, and which of its suffixes these callers take."""
+    cdef int64_t walked = masks.machine.nodes_walked
+    cdef shared_ptr[TokenSet] made, tokens, no_reference
+    cdef vector[uint32_t] row
+    cdef SuffixMatches matches
+    cdef int32_t token, place
     cdef size_t i
-    cdef uint8_t byte
-    cdef SetRec* dead = masks.machine.dead
-    cdef SetRec* alone
-    cdef SetRec* target
-    cdef vector[SetRec*] callers, path             # path: by depth, the state's own parser
-    # by depth: where its suffixes begin in `open_suffixes`, with one more at the end
-    cdef vector[size_t] first
-    # by depth: bytes read when the rule could first have ended, 0: it could not
-    cdef vector[int32_t] ended
-    cdef vector[OpenSuffix] open_suffixes
-    cdef vector[Reach*] outlooks                 # by depth: what is known of `path`, NULL: not asked for yet
+    row.resize(trie.words)
+    compute_token_set(trie, masks.machine, masks.whole_subtrees, state, counter, no_reference, NULL, NULL, 0, NULL, False,
+                      made)
+    masks.machine.nodes_walked = walked         # nobody asked for it to make a mask
+    write_accepted(made.get(), row.data(), trie.words)
+    for token in range(trie.vocab_size):
+        if row[token >> 5] >> (token & 31) & 1:
+            kinds[token] = ACCEPTED
+    tokens = made
+    if masks.lookahead is not None:
+        masks.lookahead.filter(made, masks.machine.tables.states[state].rule, trie, tokens)
+    for place in range(<int32_t>tokens.get().ids.size()):
+        _note(trie, tokens.get(), place, REFUSED, kinds, escapes)
     for i in range(frames.size()):
-        target = masks.machine.returned(frames[i])
-        if target != dead:
-            callers.push_back(target)
-    path.assign(masks.trie.max_depth + 1, dead)
-    outlooks.assign(masks.trie.max_depth + 1, NULL)
-    first.assign(masks.trie.max_depth + 2, 0)
-    ended.assign(masks.trie.max_depth + 1, 0)
-    path[0] = masks.machine.single(state, BOTTOM_FRAME, counter)
-    while node < past:
-        depth, byte = nodes[node].depth, nodes[node].byte
-        open_suffixes.resize(first[depth])
-        alone = path[depth - 1]
-        if alone != dead and nodes[node].below >= 0 and masks.whole_subtrees is not None:
-            if outlooks[depth - 1] == NULL:
-                outlooks[depth - 1] = masks.whole_subtrees.reach(alone)
-            if takes_all(masks.whole_subtrees, masks.trie, outlooks[depth - 1], nodes[node].height,
-                         &masks.trie.below[nodes[node].below]):
-                for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
-                    kinds[ids[k]] = ACCEPTED
-                node = nodes[node].skip
-                continue
-        if alone != dead:
-            alone = step(masks.machine, alone, byte)
-        for i in range(first[depth - 1], first[depth]):
-            target = step(masks.machine, open_suffixes[i].at, byte)
-            if target != dead:
-                _add(open_suffixes, first[depth], target, open_suffixes[i].escape)
-        if alone == dead and open_suffixes.size() == first[depth]:      # so is all that is below
-            if ended[depth - 1]:
-                for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
-                    kinds[ids[k]], escapes[ids[k]] = REFUSED, ended[depth - 1]
-            node = nodes[node].skip
-            continue
-        for k in range(nodes[node].token_first, nodes[node + 1].token_first):
-            if alone != dead:
-                kinds[ids[k]] = ACCEPTED
-            else:
-                kinds[ids[k]], escapes[ids[k]] = TAKEN, open_suffixes[first[depth]].escape
-        path[depth], ended[depth] = alone, ended[depth - 1]
-        outlooks[depth] = NULL
-        if alone.escaped:
-            for i in range(callers.size()):
-                _add(open_suffixes, first[depth], callers[i], depth)
-            if not ended[depth]:
-                ended[depth] = depth
-        first[depth + 1] = open_suffixes.size()
-        node += 1
+        find_suffixes(tokens.get().suffix_trie, masks.machine, masks.machine.returned(frames[i]), matches)
+        for place in matches.places:
+            _note(trie, tokens.get(), place, TAKEN, kinds, escapes)
     return 0
 
 
-cdef inline void _add(vector[OpenSuffix]& open_suffixes, size_t first, SetRec* at, int32_t escape) noexcept nogil:
-    """Unless a suffix of this depth is in the same place since an earlier end; so they stay in order of their ends."""
-    cdef size_t i
-    for i in range(first, open_suffixes.size()):
-        if open_suffixes[i].at == at:
-            return
-    open_suffixes.push_back(OpenSuffix(at, escape))
-
-
-cdef int _drop(MaskCache masks, int32_t state, int32_t counter, uint8_t* kinds) except -1 nogil:
-    """Reject the uncertain tokens that the lookahead has dropped from the state's token set."""
-    cdef shared_ptr[TokenSet] tokens
-    cdef Follow follow
-    cdef TokenSet* part
-    cdef vector[uint8_t] asked
-    cdef int32_t token
-    follow.key = 0
-    masks.token_set(state, counter, follow, FOR_MASK, tokens)
-    asked.assign(masks.trie.vocab_size, 0)
-    part = tokens.get()
-    while part != NULL:
-        for token in part.ids:
-            asked[token] = 1
-        part = part.reference.get()
-    for token in range(masks.trie.vocab_size):
-        if kinds[token] >= REFUSED and not asked[token]:
-            kinds[token] = REJECTED
-    return 0
+cdef void _note(TokenTrie trie, TokenSet* tokens, int32_t place, uint8_t kind, uint8_t* kinds,
+                int32_t* escapes) noexcept nogil:
+    """What is known of the suffix at `place`: of two of one kind the longer counts."""
+    cdef int32_t token = tokens.ids[place]
+    cdef int32_t escape = trie.spelling_first[token + 1] - trie.spelling_first[token] - tokens.lengths[place]
+    if kinds[token] != kind or escape < escapes[token]:
+        kinds[token], escapes[token] = kind, escape
 
 
 def kept(MaskCache masks, int state, int counter):
@@ -175,27 +103,25 @@ def kept(MaskCache masks, int state, int counter):
 
     Any that it has is told: that of all callers, of some callers only, or of all iterations of a counted rule.
     """
+    cdef unique_lock[mutex] _held
     cdef TokenSet* found = NULL
     cdef PoolKey key
     cdef uint64_t local
     cdef bint all_counts
     cdef unordered_map[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]].iterator at
     with nogil:
-        masks.machine.lock.lock()
-    try:
-        # Where nothing is counted the key of all counts may be that of some members (`_pool_key`).
-        for all_counts in range(2 if masks.machine.tables.states[state].flags & COUNTED else 1):
-            local = masks._pool_key(state, counter, all_counts, key)
-            at = masks.states.begin()
-            while at != masks.states.end():
-                if dereference(at).second.count(local) and (found == NULL or dereference(at).first == FILTERED):
-                    found = dereference(at).second[local].get()
-                preincrement(at)
-        if found == NULL:
-            return "", "", 0
-        return STORAGE[<int>found.storage], STRATEGIES[found.made_by], _bytes(found)
-    finally:
-        masks.machine.lock.unlock()
+        _held = unique_lock[mutex](masks.machine.lock[0])
+    # Where nothing is counted the key of all counts may be that of some members (`_pool_key`).
+    for all_counts in range(2 if masks.machine.tables.states[state].flags & COUNTED else 1):
+        local = masks._pool_key(state, counter, all_counts, key)
+        at = masks.states.begin()
+        while at != masks.states.end():
+            if dereference(at).second.count(local) and (found == NULL or dereference(at).first == FILTERED):
+                found = dereference(at).second[local].get()
+            preincrement(at)
+    if found == NULL:
+        return "", "", 0
+    return STORAGE[<int>found.storage], STRATEGIES[found.made_by], _bytes(found)
 
 
 cdef size_t _bytes(TokenSet* tokens) noexcept:

@@ -1,4 +1,4 @@
-from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from kernels_core.grammar.plain_text cimport DELIMITERS, NO_DELIMITER
@@ -93,12 +93,14 @@ cdef class TokenTrie:
     cdef readonly int node_count, token_count, vocab_size, words, max_depth
     cdef public object warm              # a pool with what all compilers of this vocabulary start with, or None
     cdef public object self_loops             # `self_loops.SelfLoops`, or None
-    cdef public object body_pool         # `body_pool.BodyPool`, or None
+    cdef public object body_pool         # `string_bodies.BodyPool`, or None
     cdef public list holding_two_items   # tokens that could (`item_ends.pyx`); None until asked for
     cdef object __weakref__
 
     cdef ChildEdge _child_edge(self, int32_t node) noexcept
     cdef void _add_node(self, uint8_t byte, int depth) noexcept
+    cdef void _sum_up(self, vector[TrieNode]& nodes, int32_t count, const vector[int32_t]& member_first,
+                      const vector[int32_t]& members, vector[Below]& found) noexcept
     cdef void _find_parts(self) noexcept
 
 
@@ -108,7 +110,6 @@ cdef inline int32_t beginning(TokenTrie trie, int32_t low, int32_t high) noexcep
 
 
 cdef int class_of(uint8_t byte) noexcept nogil
-cdef uint8_t first_of_class(uint8_t byte) noexcept nogil
 cdef const uint64_t* bytes_of_class(int class_) noexcept nogil
 cdef int plain_next(int mode, int32_t byte) noexcept nogil
 cdef void tabulate_classes(const vector[int16_t]& next_state, vector[int16_t]& next_by_class) noexcept nogil

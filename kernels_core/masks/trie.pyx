@@ -104,7 +104,7 @@ cdef class TokenTrie:
             open_nodes.pop_back()
         self.node_count = <int>self.nodes.size()
         self._add_node(0, 0)
-        self._measure()
+        self._count_by_first_byte()
         self._index_children()
         self._summarise()
         self._make_class_trie()
@@ -118,20 +118,10 @@ cdef class TokenTrie:
         node.token_first = <int32_t>self.ids.size()
         self.nodes.push_back(node)
 
-    def _measure(self):
-        """Heights from the leaves up (the path above each node is open when it is met), and tokens by first byte."""
-        cdef int32_t node, at
-        cdef vector[int32_t] path
-        for node in range(self.node_count):
-            path.resize(self.nodes[node].depth)
-            path.push_back(node)
-            if self.nodes[node].skip == node + 1:      # a leaf
-                for at in path:
-                    self.nodes[at].height = max(self.nodes[at].height,
-                                                <uint16_t>(self.nodes[node].depth - self.nodes[at].depth))
+    def _count_by_first_byte(self):
+        cdef int32_t node = 1, at
         for at in range(257):
             self.lower_first[at] = 0
-        node = 1
         while node < self.node_count:
             self.lower_first[self.nodes[node].byte + 1] = (
                 self.nodes[self.nodes[node].skip].token_first - self.nodes[node].token_first)
@@ -162,43 +152,47 @@ cdef class TokenTrie:
         return edge
 
     def _summarise(self):
-        """What occurs below each node, children before parents, kept for nodes with much below them."""
-        cdef vector[uint64_t] ascii
-        cdef vector[uint8_t] beyond
-        cdef vector[uint16_t] good             # good: bit m, whether the bytes from here on are right in mode m
-        cdef int32_t node, k
-        cdef uint8_t byte
-        cdef Below below
-        ascii.assign(2 * self.node_count, 0)
-        beyond.assign(self.node_count, 0)
-        good.assign(self.node_count, 0xFFFF)
-        for node in range(self.node_count - 1, 0, -1):
-            byte = self.nodes[node].byte
-            for k in range(self.nodes[node].child_first, self.nodes[node + 1].child_first):
-                ascii[2 * node] |= ascii[2 * self.children[k]]
-                ascii[2 * node + 1] |= ascii[2 * self.children[k] + 1]
-                beyond[node] |= beyond[self.children[k]]
-                good[node] &= good[self.children[k]]
-            good[node] = _modes_before(byte, good[node])
-            if byte < 0x80:
-                ascii[2 * node + (byte >> 6)] |= <uint64_t>1 << (byte & 63)
-            else:
-                beyond[node] = 1
-            self.nodes[node].below = -1
+        """What occurs below nodes that have much below them."""
+        cdef vector[Below] found
+        cdef vector[int32_t] each
+        cdef int32_t node
+        for node in range(self.node_count + 1):
+            each.push_back(node)
+        self._sum_up(self.nodes, self.node_count, each, each, found)
+        for node in range(1, self.node_count):
             if self.nodes[node].skip - node >= thresholds.subtree_nodes:
-                below.ascii[0], below.ascii[1] = ascii[2 * node], ascii[2 * node + 1]
-                below.beyond_ascii, below.characters = beyond[node], good[node] & 1
                 self.nodes[node].below = <int32_t>self.below.size()
-                self.below.push_back(below)
+                self.below.push_back(found[node])
+
+    cdef void _sum_up(self, vector[TrieNode]& nodes, int32_t count, const vector[int32_t]& member_first,
+                      const vector[int32_t]& members, vector[Below]& found) noexcept:
+        """What occurs from each of the first `count` of `nodes` on, which stand for `members` of the trie; and how deep
+        it is.  Children come before their parents."""
+        cdef vector[uint16_t] good             # bit m, whether the bytes from here on are right in mode m
+        cdef uint16_t fits
+        cdef int32_t node, child, m
+        cdef uint8_t byte
+        found.resize(count)
+        good.assign(count, 0xFFFF)
+        for node in range(count - 1, 0, -1):
+            fits, child = 0xFFFF, node + 1
+            while child < nodes[node].skip:
+                _add_below(&found[node], &found[child])
+                fits &= good[child]
+                nodes[node].height = max(nodes[node].height, <uint16_t>(nodes[child].height + 1))
+                child = nodes[child].skip
+            for m in range(member_first[node], member_first[node + 1]):
+                byte = self.nodes[members[m]].byte
+                _add_byte(&found[node], byte)
+                good[node] &= _modes_before(byte, fits)
+            found[node].characters = good[node] & 1
 
     def _make_class_trie(self):
         """Nodes whose paths are of the same classes become one, from the root down, part by part."""
         # lists: members of all that is pending, the next at the end
-        cdef vector[int32_t] lists, open_nodes, parents
+        cdef vector[int32_t] lists, open_nodes
         cdef vector[Pending] pending
         cdef vector[vector[int32_t]] children
-        cdef vector[uint16_t] good
-        cdef uint16_t fits
         cdef Pending at
         cdef TrieNode node
         cdef int32_t k, m, member, child, part
@@ -214,7 +208,6 @@ cdef class TokenTrie:
             while <int32_t>open_nodes.size() > at.depth:
                 self.class_trie.nodes[open_nodes.back()].skip = <int32_t>self.class_trie.nodes.size()
                 open_nodes.pop_back()
-            parents.push_back(<int32_t>open_nodes.back() if at.depth else <int32_t>0)
             open_nodes.push_back(<int32_t>self.class_trie.nodes.size())
             node.byte, node.depth, node.height, node.parts = at.class_, <uint16_t>at.depth, 0, at.parts
             node.skip, node.child_first, node.below = 0, class_of(at.class_), -1
@@ -247,24 +240,11 @@ cdef class TokenTrie:
         while not open_nodes.empty():
             self.class_trie.nodes[open_nodes.back()].skip = child
             open_nodes.pop_back()
-        # What occurs below, as in `_summarise`: all bytes of a class do the same inside a character.
-        self.class_trie.below.resize(child)
-        good.assign(child, 0xFFFF)
-        for k in range(child - 1, 0, -1):
-            fits, good[k] = good[k], 0xFFFF        # behind the node; then with it
-            for m in range(self.class_trie.member_first[k], self.class_trie.member_first[k + 1]):
-                byte = self.nodes[self.class_trie.members[m]].byte
-                _add_byte(&self.class_trie.below[k], byte)
-                good[k] &= _modes_before(byte, fits)
-            self.class_trie.below[k].characters = good[k] & 1
+        self._sum_up(self.class_trie.nodes, child, self.class_trie.member_first, self.class_trie.members,
+                     self.class_trie.below)
+        for k in range(1, child):
             if self.class_trie.nodes[k].skip - k >= thresholds.subtree_nodes:
                 self.class_trie.nodes[k].below = k
-            m = parents[k]
-            if m:
-                _add_below(&self.class_trie.below[m], &self.class_trie.below[k])
-                good[m] &= good[k]
-                self.class_trie.nodes[m].height = max(self.class_trie.nodes[m].height,
-                                                   <uint16_t>(self.class_trie.nodes[k].height + 1))
         self._sum_up_parts(child)
         node.token_first = <int32_t>self.class_trie.ids.size()      # closes the ranges
         self.class_trie.nodes.push_back(node)
@@ -423,6 +403,9 @@ cdef uint8_t first_of_class(uint8_t byte) noexcept nogil:
 # -- characters
 # -------------------------------------------------------------------------------------------------------------
 
+cdef int8_t[MODES][256] plain_ways     # by mode and byte: the mode after it, -1: it must not come
+
+
 cdef int plain_next(int mode, int32_t byte) noexcept nogil:
     """The mode after `byte`, -1 if it must not come in `mode`: the way through characters, other than white space.
 
@@ -431,41 +414,26 @@ cdef int plain_next(int mode, int32_t byte) noexcept nogil:
     EF, too, begin spaces and line separators: patterns leave them out (`.`, `\\S`), and all that begins so is not
     plain.
     """
-    if mode == 0:
-        if byte < 0x80:
-            return 0
-        if byte == 0xE1:
-            return 8
-        if byte == 0xE3:
-            return 9
-        if byte == 0xE2 or byte == 0xEF:
-            return -1
-        if 0xC3 <= byte <= 0xDF:
-            return 1
-        if byte == 0xE0:
-            return 4
-        if byte == 0xED:
-            return 5
-        if 0xE1 <= byte <= 0xEF:
-            return 2
-        if byte == 0xF0:
-            return 6
-        if byte == 0xF4:
-            return 7
-        return 3 if 0xF1 <= byte <= 0xF3 else -1
-    if not 0x80 <= byte <= 0xBF:
-        return -1
-    if mode <= 3:
-        return mode - 1
-    if mode == 4:
-        return 1 if byte >= 0xA0 else -1
-    if mode == 5:
-        return 1 if byte <= 0x9F else -1
-    if mode == 6:
-        return 2 if byte >= 0x90 else -1
-    if mode == 7:
-        return 2 if byte <= 0x8F else -1
-    return 1 if byte != (0x9A if mode == 8 else 0x80) else -1
+    return plain_ways[mode][byte]
+
+
+def _find_plain_ways():
+    cdef int mode, low, high, after, byte
+    for mode in range(MODES):
+        for byte in range(256):
+            plain_ways[mode][byte] = -1
+    for mode, low, high, after in (
+        (0, 0x00, 0x7F, 0), (0, 0xC3, 0xDF, 1), (0, 0xE0, 0xE0, 4), (0, 0xE1, 0xE1, 8), (0, 0xE3, 0xE3, 9),
+        (0, 0xE4, 0xEC, 2), (0, 0xED, 0xED, 5), (0, 0xEE, 0xEE, 2), (0, 0xF0, 0xF0, 6), (0, 0xF1, 0xF3, 3),
+        (0, 0xF4, 0xF4, 7),
+        (1, 0x80, 0xBF, 0), (2, 0x80, 0xBF, 1), (3, 0x80, 0xBF, 2), (4, 0xA0, 0xBF, 1), (5, 0x80, 0x9F, 1),
+        (6, 0x90, 0xBF, 2), (7, 0x80, 0x8F, 2), (8, 0x80, 0x99, 1), (8, 0x9B, 0xBF, 1), (9, 0x81, 0xBF, 1),
+    ):
+        for byte in range(low, high + 1):
+            plain_ways[mode][byte] = after
+
+
+_find_plain_ways()
 
 
 cdef uint16_t _modes_before(uint8_t byte, uint16_t after) noexcept nogil:

@@ -36,6 +36,8 @@ cdef cppclass TrieWalk:
     vector[Suffix] suffixes      # the same one perhaps more than once
     bint hands_over              # whether there may be handovers:
     vector[int32_t] handovers    # nodes at which the rule could have ended and behind which callers are to be walked
+    int32_t closing_byte         # of a string body, which is not gone on behind; -1: none
+    vector[int32_t] exit_edges   # nodes with it that lead out
     const uint64_t* follow      # four words: suffixes that begin with other bytes are left out; NULL: any byte
     vector[int32_t] ends         # depths on the current path at which the rule could have ended
     vector[void*] stack          # sets on the current path, by depth

@@ -39,7 +39,7 @@ cdef extern from *:
 
 cdef int walk_trie(TokenTrie trie, Machine machine, WholeSubtrees subtrees, SetRec* start,
                    TrieWalk& found) except -1 nogil:
-    """All that is alive from `start`, with the machine's lock held; `found` is new, but for `follow` and `hands_over`.
+    """All that is alive from `start`, with the machine's lock held; of `found` it is known what is looked for.
 
     `subtrees`: shortcuts may be taken; None: every node is walked.
     """
@@ -57,7 +57,7 @@ cdef int walk_trie(TokenTrie trie, Machine machine, WholeSubtrees subtrees, SetR
         return _walk_class_trie(trie, machine, subtrees, found)
     if _is_wide(start):
         return _scan(trie, machine, subtrees, 1, trie.node_count, found)
-    n = live_children(trie, 0, &start.live[0], children)
+    n = _find_children(trie, 0, start, found, children)
     while n > 0:
         n -= 1
         found.todo.push_back(Visit(children[n], start, NULL))
@@ -105,6 +105,12 @@ cdef int _walk_part(TokenTrie trie, Machine machine, WholeSubtrees subtrees, int
             _follow(trie, machine, subtrees, found)
             node = nodes[node].skip
             continue
+        if _leads_out(machine, nodes[node].byte, target, found):
+            found.exit_edges.insert(
+                found.exit_edges.end(), trie.class_trie.members.begin() + trie.class_trie.member_first[node],
+                trie.class_trie.members.begin() + trie.class_trie.member_first[node + 1])
+            node = nodes[node].skip
+            continue
         if target == machine.dead:
             if not found.ends.empty():
                 _add_class_runs(trie, node, found)
@@ -142,12 +148,8 @@ cdef int _follow(TokenTrie trie, Machine machine, WholeSubtrees subtrees, TrieWa
         if not nodes[node].parts & found.parts:
             continue
         depth = nodes[node].depth
-        forget(found.ends, depth)
-        machine.nodes_walked += 1
-        target = step(machine, at.mine, nodes[node].byte)
+        target = _go_on(trie, machine, node, at.mine, found)
         if target == machine.dead:
-            if not found.ends.empty():
-                add_suffixes(trie, found.ends, node, found.follow, found.suffixes)
             continue
         accept(found.runs, nodes[node].token_first, nodes[node + 1].token_first)
         if target.escaped:
@@ -156,12 +158,44 @@ cdef int _follow(TokenTrie trie, Machine machine, WholeSubtrees subtrees, TrieWa
             _push(found, depth, target)
             _scan(trie, machine, subtrees, node + 1, nodes[node].skip, found)
             continue
-        n = live_children(trie, node, &target.live[0], children) if found.ends.empty() else all_children(trie, node,
-                                                                                                         children)
+        n = _find_children(trie, node, target, found, children)
         while n > 0:
             n -= 1
             found.todo.push_back(Visit(children[n], target, NULL))
     return 0
+
+
+cdef inline SetRec* _go_on(TokenTrie trie, Machine machine, int32_t node, SetRec* source,
+                           TrieWalk& found) except NULL nogil:
+    """The set at `node`, whose parent is in `source`; `machine.dead` where all that is below is rejected or noted."""
+    cdef SetRec* target
+    cdef uint8_t byte = trie.nodes[node].byte
+    forget(found.ends, trie.nodes[node].depth)
+    machine.nodes_walked += 1
+    target = step(machine, source, byte)
+    if _leads_out(machine, byte, target, found):
+        found.exit_edges.push_back(node)
+        return machine.dead
+    if target == machine.dead and not found.ends.empty():
+        add_suffixes(trie, found.ends, node, found.follow, found.suffixes)
+    return target
+
+
+cdef int32_t _find_children(TokenTrie trie, int32_t node, SetRec* set, const TrieWalk& found,
+                            int32_t* children) noexcept nogil:
+    """The children of `node`, where the parser is in `set`, that have something to be noted; how many."""
+    cdef uint64_t[4] bytes
+    if not found.ends.empty():
+        return all_children(trie, node, children)
+    memcpy(bytes, set.live, sizeof(bytes))
+    if found.closing_byte >= 0:
+        bytes[found.closing_byte >> 6] |= <uint64_t>1 << (found.closing_byte & 63)
+    return live_children(trie, node, bytes, children)
+
+
+cdef inline bint _leads_out(Machine machine, uint8_t byte, SetRec* target, const TrieWalk& found) noexcept nogil:
+    """Whether `byte` ends the string that is walked, from here or from a state whose string body is the same."""
+    return byte == found.closing_byte and (target == machine.dead or target.escaped)
 
 
 cdef bint _is_wide(SetRec* set) noexcept nogil:
@@ -177,20 +211,14 @@ cdef int _scan(TokenTrie trie, Machine machine, WholeSubtrees subtrees, int32_t 
     """The nodes from `node` to `past`, in preorder; `found.stack` has the set of each node above."""
     cdef const TrieNode* nodes = trie.nodes.data()
     cdef int32_t depth
-    cdef SetRec* source
     cdef SetRec* target
     while node < past:
         if not nodes[node].parts & found.parts:
             node = nodes[node].skip
             continue
         depth = nodes[node].depth
-        forget(found.ends, depth)
-        machine.nodes_walked += 1
-        source = <SetRec*>found.stack[depth - 1]
-        target = step(machine, source, nodes[node].byte)
+        target = _go_on(trie, machine, node, <SetRec*>found.stack[depth - 1], found)
         if target == machine.dead:
-            if not found.ends.empty():
-                add_suffixes(trie, found.ends, node, found.follow, found.suffixes)
             node = nodes[node].skip
             continue
         if (nodes[node].below >= 0 and subtrees is not None

@@ -24,41 +24,13 @@ from kernels_core.laboratory cimport WHOLE_SUBTREES, has
 from kernels_core.masks.bits cimport ones
 from kernels_core.masks.self_loops cimport loop_of
 from kernels_core.masks.thresholds cimport thresholds
-from kernels_core.masks.trie cimport MODES, bytes_of_class, plain_next
+from kernels_core.masks.trie cimport bytes_of_class, plain_next
 
 cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil
 
 
 cdef int32_t LENGTHS = 1 << 30      # more bytes than any token has
-
-
-cdef struct Run:
-    uint8_t low, high       # bytes beyond ASCII ...
-    uint8_t mode            # ... that all lead to one mode of `trie.plain_next`
-
-
-cdef vector[Run] runs       # by the mode that they go on from
-cdef int32_t[MODES + 1] first_run
-
-
-cdef int _find_runs() except -1:
-    cdef int32_t mode, byte, next
-    for mode in range(MODES):
-        first_run[mode] = <int32_t>runs.size()
-        for byte in range(0x80, 0x100):
-            next = plain_next(mode, byte)
-            if next < 0:
-                continue
-            if <int32_t>runs.size() > first_run[mode] and runs.back().high == byte - 1 and runs.back().mode == next:
-                runs[runs.size() - 1].high = <uint8_t>byte
-            else:
-                runs.push_back(Run(<uint8_t>byte, <uint8_t>byte, <uint8_t>next))
-    first_run[MODES] = <int32_t>runs.size()
-    return 0
-
-
-_find_runs()
 
 
 cdef class WholeSubtrees:
@@ -180,20 +152,26 @@ cdef class WholeSubtrees:
 
     cdef bint _follow_characters(self, Place at, Bytes usual) except -1 nogil:
         """Meet all sets that a plain character beyond ASCII goes on to; False if one of them is dead or narrow."""
-        cdef int32_t byte, n
+        cdef int32_t byte = 0x80, high
+        cdef int mode
         cdef SetRec* target
         cdef SetRec* before = NULL
-        for n in range(first_run[at.mode], first_run[at.mode + 1]):
-            byte = runs[n].low
-            while byte <= runs[n].high:
-                target = step(self.machine, at.set, <uint8_t>byte)
-                if target == self.machine.dead or target == self.machine.unlowered:
-                    return False
-                if runs[n].mode == 0 and target != before and _is_narrow(target, usual):
-                    return False
-                before = target
-                self._meet(target, runs[n].mode)
-                byte = last_alike(at.set, <uint8_t>byte) + 1
+        while byte < 0x100:
+            mode = plain_next(at.mode, byte)
+            if mode < 0:
+                byte += 1
+                continue
+            target = step(self.machine, at.set, <uint8_t>byte)
+            if target == self.machine.dead or target == self.machine.unlowered:
+                return False
+            if mode == 0 and target != before and _is_narrow(target, usual):
+                return False
+            before = target
+            self._meet(target, mode)
+            high = last_alike(at.set, <uint8_t>byte)
+            byte += 1
+            while byte <= high and plain_next(at.mode, byte) == mode:
+                byte += 1
         return True
 
     cdef void _meet(self, SetRec* set, int mode) noexcept nogil:
