@@ -11,7 +11,7 @@ Read on: `visualizers/scene.py` (what is drawn), `visualizers/svg.py` (files).
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from graphviz.backend import dot_command
@@ -76,20 +76,20 @@ def scene_dot(scene: Scene, lit: Marks | None = None, written: Written = str) ->
     """A picture as one graph, its rules below each other; `written` turns their names into those of the source."""
     if scene.rules is not None:
         return map_dot(scene.rules, lit, written)
-    body = "".join(line for panel in scene.panels for line in _panel(panel, _Lit(lit or Marks()), written))
+    body = "".join(line for panel in scene.panels for line in _panel(panel, lit or Marks(), written))
     return graph_dot(body, sum(panel.shown for panel in scene.panels))
 
 
 def panel_dot(panel: Panel) -> str:
     """One rule for the browser, which lights it by itself, and knows by `arrow_data` what its arrows say."""
-    return graph_dot("".join(_panel(panel, _Lit(Marks()), None)), panel.shown)
+    return graph_dot("".join(_panel(panel, Marks(), None)), panel.shown)
 
 
 def map_dot(rules: Graph, lit: Marks | None = None, written: Written = str) -> str:
     """The map of rules: a box for each, called as in the source, and an arrow to each that it calls."""
-    marks, body = _Lit(lit or Marks()), list[str]()
+    marks, body = lit or Marks(), list[str]()
     for name, rule in rules.nodes.items():
-        given = {"id": name, "class": f"rulenode{marks.of(name)}", "label": clip(written(rule), RULE_NAME), **BOX}
+        given = {"id": name, "class": f"rulenode{marks.classes(name)}", "label": clip(written(rule), RULE_NAME), **BOX}
         body.append(line_dot(name, {**given, "tooltip": box_title(rule, written)}))
     body += [line_dot(f"{arrow.source}->{arrow.target}", {"class": "call"}) for arrow in rules.arrows]
     return graph_dot("".join(body), len(rules.nodes))
@@ -137,22 +137,7 @@ def graph_dot(body: str, nodes: int) -> str:
     return f"digraph automaton{{graph[{GRAPH}{limits}]\nnode[{NODE}]\nedge[{EDGE}]\n{body}}}\n"
 
 
-class _Lit:
-    """The classes of elements by their marks."""
-
-    def __init__(self, lit: Marks) -> None:
-        self.on = dict(lit.on)
-        self._of: dict[str, str] = {}
-        for mark in ("active", "waiting", "visited", "fresh"):
-            for name in {**dict.fromkeys(getattr(lit, mark)), **(self.on if mark == "active" else {})}:
-                self._of[name] = self._of.get(name, "") + f" {mark}"
-
-    def of(self, *names: str) -> str:
-        found = dict.fromkeys(mark for name in names for mark in self._of.get(name, "").split())
-        return "".join(f" {mark}" for mark in found)
-
-
-def _panel(panel: Panel, lit: _Lit, tips: Written | None) -> Iterator[str]:
+def _panel(panel: Panel, lit: Marks, tips: Written | None) -> Iterator[str]:
     """One rule; for a file with tooltips, and names as `tips` has them."""
     written = tips or str
     folded, graph = panel.folded, panel.graph
@@ -169,10 +154,10 @@ def _panel(panel: Panel, lit: _Lit, tips: Written | None) -> Iterator[str]:
     for name in graph.nodes:
         if name.startswith(("out", "begun")):
             kind = "stub" if name.startswith("out") else "begun"
-            yield line_dot(name, {"id": name, "class": f"{kind}{lit.of(name)}", "label": graph.nodes[name], **BOX})
+            yield line_dot(name, {"id": name, "class": f"{kind}{lit.classes(name)}", "label": graph.nodes[name], **BOX})
     for number, arrow in enumerate(graph.arrows):
         names = [edge_id(folded.edges[k], k, folded) for k in arrow.edges]
-        given = {"id": f"a{number}", "class": f"{arrow.kind}{lit.of(*names)}"}
+        given = {"id": f"a{number}", "class": f"{arrow.kind}{lit.classes(*names)}"}
         if lines := list(_lines(panel, arrow, lit, written)):
             given["label"] = "\n".join(lines)
         if arrow.kind in ("call", "stub", "else"):
@@ -185,9 +170,9 @@ def _panel(panel: Panel, lit: _Lit, tips: Written | None) -> Iterator[str]:
     yield "}\n"
 
 
-def _state(state: AutomatonState, lit: _Lit, tips: Written | None) -> str:
+def _state(state: AutomatonState, lit: Marks, tips: Written | None) -> str:
     name = f"s{state.id}"
-    marks = lit.of(name)
+    marks = lit.classes(name)
     classes = "state" + " accepting" * state.accepting + " scannable" * state.scannable + " unmade" * (not state.made)
     given = {"id": name, "class": classes + marks, "label": str(state.id)}
     if state.id > 999:
@@ -202,7 +187,7 @@ def _state(state: AutomatonState, lit: _Lit, tips: Written | None) -> str:
     return line_dot(name, given)
 
 
-def _lines(panel: Panel, arrow: Arrow, lit: _Lit, written: Written) -> Iterator[str]:
+def _lines(panel: Panel, arrow: Arrow, lit: Marks, written: Written) -> Iterator[str]:
     """What is written on an arrow, with a dot at each place where the parser stands."""
     folded, told = panel.folded, 0
     for k in arrow.edges:
@@ -219,7 +204,7 @@ def _lines(panel: Panel, arrow: Arrow, lit: _Lit, written: Written) -> Iterator[
     yield from arrow.lines[told:]
 
 
-def _dots(label: Label, places: tuple[int, ...]) -> set[tuple[int, int]]:
+def _dots(label: Label, places: Sequence[int]) -> set[tuple[int, int]]:
     return {label.cuts[place - 1] if 0 < place <= len(label.cuts) else (0, 0) for place in places}
 
 

@@ -385,7 +385,7 @@ class Folds:
         """The same for a later state of the automaton; rules that did not change stay folded."""
         other = Folds(automaton, self.mode)
         for start, folded in self._folded.items():
-            if start in other.rules and same_rule(folded.rule, other.rules[start]):
+            if other.rules.get(start) is folded.rule:
                 other._folded[start] = folded
         return other
 
@@ -410,13 +410,3 @@ class Folds:
                 if state in begun.states:
                     seeds[source] = True
         return found
-
-
-def same_rule(old: RuleAutomaton, new: RuleAutomaton) -> bool:
-    """Whether a rule's automaton is still the same: it only ever grows, so its size tells."""
-    return old is new or (
-        old.rule == new.rule
-        and len(old.states) == len(new.states)
-        and len(old.edges) == len(new.edges)
-        and [state.made for state in old.states] == [state.made for state in new.states]
-    )

@@ -136,7 +136,7 @@ class AutomatonView(LiveView[Frontier]):
             self._draw()
 
     def show(self, snapshot: Frontier, travelled: Travelled | None = None) -> None:
-        """Light the states of `snapshot`; `travelled` also the way of the text (`visualizers.way.Way.go`)."""
+        """Light the states of `snapshot`; `travelled` also the way of the text (`visualizers.way.travelled`)."""
         with self._lock:
             self._shown = snapshot
             self._travelled = travelled or Travelled()

@@ -6,7 +6,7 @@ Read on: `visualizers/scene.py`, `visualizers/way.py`, `frontend/src/automaton.j
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from visualizers.fold import FoldedRule, Folds
@@ -32,23 +32,22 @@ class Marks:
     piece", else how many pieces are read.
     """
 
-    active: tuple[str, ...] = ()
-    on: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    inside: tuple[Inside, ...] = ()
-    waiting: tuple[str, ...] = ()
-    visited: tuple[str, ...] = ()
-    fresh: tuple[str, ...] = ()
+    active: list[str] = field(default_factory=list)
+    on: dict[str, list[int]] = field(default_factory=dict)
+    inside: list[Inside] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    visited: list[str] = field(default_factory=list)
+    fresh: list[str] = field(default_factory=list)
 
     def plain(self) -> dict[str, Any]:
         """What is lit, as JSON values."""
-        return {
-            "active": list(self.active),
-            "on": {name: list(places) for name, places in self.on},
-            "waiting": list(self.waiting),
-            "visited": list(self.visited),
-            "fresh": list(self.fresh),
-            "inside": [list(one) for one in self.inside],
-        }
+        return {**vars(self), "inside": list(map(list, self.inside))}
+
+    def classes(self, *names: str) -> str:
+        """What marks the elements of these names, as classes with a blank before each."""
+        active = [*self.active, *self.on]
+        lit = {"active": active, "waiting": self.waiting, "visited": self.visited, "fresh": self.fresh}
+        return "".join(f" {mark}" for mark, elements in lit.items() if not set(names).isdisjoint(elements))
 
 
 def marks(
@@ -91,8 +90,7 @@ def marks(
             if calls and _under_way(folded, k, calls):
                 waiting.append(names[k])
         waiting += [f"s{state}" for state in way.callers if state in drawn]
-    places = tuple((name, tuple(sorted(found))) for name, found in on.items())
-    return Marks(tuple(lit), places, tuple(inside), tuple(waiting), tuple(visited), tuple(new))
+    return Marks(lit, {name: sorted(found) for name, found in on.items()}, inside, waiting, visited, new)
 
 
 def _travelled(folded: FoldedRule, number: int, way: Travelled) -> bool:

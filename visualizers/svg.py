@@ -52,7 +52,7 @@ def lit_scene(
 
     `active` are ids of states to light, and `around` how many steps around them are drawn of a large automaton (a
     small one is drawn whole); None draws all of it.  `rules` draws only these; `mode="bytes"` folds nothing.
-    `travelled` lights the way of the text (`visualizers.way.Way`).  Raises `ValueError` for an unknown rule.
+    `travelled` lights the way of the text (`visualizers.way.travelled`).  Raises `ValueError` for an unknown rule.
     """
     folds = Folds(automaton, mode)
     way = travelled or Travelled()

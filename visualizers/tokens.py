@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -95,7 +95,7 @@ class TokenIndex:
         self.kinds = np.zeros(sets.vocab_size, dtype=np.uint8)
         self.allowed = np.zeros(sets.vocab_size, dtype=np.bool_)
         self._fill()
-        self._searches: OrderedDict[tuple[Tab, str], Ids] = OrderedDict()
+        self._ids = lru_cache(_SEARCHES_KEPT)(self._find)
 
     def _fill(self) -> None:
         for entry in self.entries:
@@ -148,15 +148,10 @@ class TokenIndex:
 
         `within`, bool of shape (vocab_size,), leaves out others.
         """
-        if tab not in TABS:
-            raise ValueError(f"tab is {tab!r}: expected one of {', '.join(TABS)}")
-        if within is not None:
-            ids = self.ids(tab, query)
-            return ids[within[ids]]
-        key = (tab, query)
-        if key in self._searches:
-            self._searches.move_to_end(key)
-            return self._searches[key]
+        ids = self._ids(as_tab(tab), query)
+        return ids if within is None else ids[within[ids]]
+
+    def _find(self, tab: Tab, query: str) -> Ids:
         if tab == "all":
             ids = np.arange(self.sets.vocab_size)
         else:
@@ -166,9 +161,6 @@ class TokenIndex:
             ids = ids[np.isin(ids, self.vocabulary.matching(query), assume_unique=True)]
         if tab == "uncertain":
             ids = np.concatenate([ids[self.allowed[ids]], ids[~self.allowed[ids]]])
-        self._searches[key] = ids
-        if len(self._searches) > _SEARCHES_KEPT:
-            self._searches.popitem(last=False)
         return ids
 
     def row(self, token_id: int) -> dict[str, Any]:

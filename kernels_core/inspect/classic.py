@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from kernels_core.clock import look
@@ -34,10 +34,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Chart", "ChartItem", "Operation", "ParserEvent", "Step", "chart_of"]
 
-MAX_ITEMS = 2_000_000  # in a whole chart; about 200 MB
 # Of reading on, at most a few seconds: an ambiguous text of n bytes takes n³ operations.  They are counted, and no
 # clock is read, since Python's garbage collector may take a second of its own meanwhile where a process holds much.
 MAX_OPERATIONS = 4_000_000
+
+S = TypeVar("S", bytes, str, list[Any], tuple[Any, ...])
 
 Operation: TypeAlias = Literal["scan", "token", "predict", "dispatch", "complete", "iteration"]
 
@@ -72,10 +73,15 @@ class ChartItem(NamedTuple):
     counter: int
 
 
-def in_common(one: Sequence[object], other: Sequence[object]) -> int:
-    """How many steps, or bytes, two texts begin with alike."""
-    different = (i for i, (left, right) in enumerate(zip(one, other, strict=False)) if left != right)
-    return next(different, min(len(one), len(other)))
+def in_common(one: S, other: S) -> int:
+    """With how many elements two texts, lists or tuples begin alike."""
+    low, high = 0, min(len(one), len(other))
+    if one[:high] == other[:high]:  # mostly one goes on from the other
+        return high
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+    return low
 
 
 class Column:
@@ -96,16 +102,15 @@ class Column:
 class Chart:
     """The chart of one text under one grammar.  `seek(steps)` makes it the chart of that text; `read` goes on.
 
-    `record`: a list for the operations before the first byte.  More than `max_items` items in all (by default
-    `MAX_ITEMS`) raise `BudgetExceededError`, and so does reading on by more than
-    `MAX_OPERATIONS`: whole steps that were read are kept, and `seek` goes on from there.
+    `record`: a list for the operations before the first byte.  More than `max_items` items in all raise
+    `BudgetExceededError`, and so does reading on by more than `MAX_OPERATIONS`: whole steps that were read are kept,
+    and `seek` goes on from there.
     """
 
-    def __init__(
-        self, table: StateTable, record: list[ParserEvent] | None = None, *, max_items: int | None = None
-    ) -> None:
+    max_items: ClassVar[int] = 2_000_000  # about 200 MB
+
+    def __init__(self, table: StateTable, record: list[ParserEvent] | None = None) -> None:
         self.table = table
-        self._max_items = max_items
         self._record = record  # where operations are written while one is under way, else None
         self.steps: list[Step] = []
         self._ends = [0]  # number of the column after each step
@@ -124,7 +129,7 @@ class Chart:
 
     def seek(self, steps: Sequence[Step]) -> None:
         """Read on to `steps` or go back to them.  Each must be viable: the matcher has accepted it."""
-        shared = in_common(self.steps, steps)
+        shared = in_common(self.steps, list(steps))
         kept = self._ends[shared] + 1
         for column in self._columns[kept:]:
             self._size -= len(column.items)
@@ -370,9 +375,8 @@ class Chart:
                 if self._record is not None:
                     for other in resumed:
                         self._note("complete", position, other, table.rule_name(item.state))
-        limit = MAX_ITEMS if self._max_items is None else self._max_items
-        if self._size > limit:
-            raise BudgetExceededError("Earley items", limit, "chart for inspection")
+        if self._size > self.max_items:
+            raise BudgetExceededError("Earley items", self.max_items, "chart for inspection")
 
     def _dispatches(self, state: int) -> bool:
         """Whether `state` is one of free text with tags: what it calls is what a tag leads to."""

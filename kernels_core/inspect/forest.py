@@ -18,7 +18,7 @@ Read on: `classic.py` (the chart), `derivation.py` (stacks, trees and chains), `
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
@@ -76,20 +76,35 @@ class Part(NamedTuple):
 
 
 class _Column(Column):
-    """A column, and what was found out about it when it was asked for: by whom rules were called, which ended, what
-    `Forest` tells of its items, `totals` of `readings`, and `modes` of `dispatch.py`."""
-
-    __slots__ = ("by_origin", "calls", "ended", "links", "modes", "totals", "ways")
+    """A column, and what was found out about it when it was asked for: which rules ended, what `Forest` tells of its
+    items, `totals` of `readings`, `modes` of `dispatch.py`, and what was `passed` on the way of the text up to it, as
+    (state, state)."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.by_origin: dict[int, list[ChartItem]] | None = None
-        self.calls: dict[tuple[int, ChartItem], list[ChartItem]] | None = None
         self.ended: list[tuple[int, int]] | None = None
         self.links: dict[ChartItem, tuple[Link, ...]] = {}
         self.ways: dict[ChartItem, int] = {}
         self.totals: dict[ChartItem, int] = {}
         self.modes: dict[ChartItem, Any] = {}
+        self.passed: frozenset[tuple[int, int]] | None = None
+
+    @cached_property
+    def by_origin(self) -> Mapping[int, list[ChartItem]]:
+        """The items by where their rules began."""
+        found: dict[int, list[ChartItem]] = {}
+        for item in self.items:
+            found.setdefault(item.origin, []).append(item)
+        return found
+
+    @cached_property
+    def calls(self) -> Mapping[tuple[int, ChartItem], list[ChartItem]]:
+        """(called rule, item behind the call) -> items in front of it."""
+        found: dict[tuple[int, ChartItem], list[ChartItem]] = {}
+        for rule, pairs in self.waiting.items():
+            for before, after in pairs:
+                found.setdefault((rule, after), []).append(before)
+        return found
 
 
 class Forest(Chart):
@@ -99,8 +114,10 @@ class Forest(Chart):
     from the column's number where a token has no text.
     """
 
-    def __init__(self, table: StateTable, ir: GrammarIR, *, max_items: int = MAX_ITEMS) -> None:
-        super().__init__(table, max_items=max_items)
+    max_items = MAX_ITEMS
+
+    def __init__(self, table: StateTable, ir: GrammarIR) -> None:
+        super().__init__(table)
         self.ir = ir
         self.lock = new_reentrant_lock()
         self.text = b""
@@ -155,27 +172,13 @@ class Forest(Chart):
     def ends(self, rule: int, begin: int, end: int) -> list[ChartItem]:
         """The items of `rule` that began at `begin` and may end at `end`."""
         rule_of = self.table.rule_of
-        return [item for item in self._with_origin(end, begin) if rule_of(item.state) == rule and self.accepts(item)]
+        return [
+            item
+            for item in self.columns[end].by_origin.get(begin, ())
+            if rule_of(item.state) == rule and self.accepts(item)
+        ]
 
-    def _with_origin(self, column: int, origin: int) -> list[ChartItem]:
-        known = self.columns[column].by_origin
-        if known is None:
-            known = self.columns[column].by_origin = {}
-            for item in self.columns[column].items:
-                known.setdefault(item.origin, []).append(item)
-        return known.get(origin, [])
-
-    def _calls(self, column: int) -> dict[tuple[int, ChartItem], list[ChartItem]]:
-        """(called rule, item behind the call) -> items in front of it."""
-        known = self.columns[column].calls
-        if known is None:
-            known = self.columns[column].calls = {}
-            for rule, pairs in self.columns[column].waiting.items():
-                for before, after in pairs:
-                    known.setdefault((rule, after), []).append(before)
-        return known
-
-    def _endings(self, column: int) -> list[tuple[int, int]]:
+    def endings(self, column: int) -> list[tuple[int, int]]:
         """The rules that ended at `column` as (rule, where it began), the last to begin first."""
         known = self.columns[column].ended
         if known is None:
@@ -204,7 +207,7 @@ class Forest(Chart):
         rule = table.rule_of(item.state)
         if self.offset[column] > self.offset[column - 1]:
             byte = self.text[self.offset[column - 1]]
-            for before in self._with_origin(column - 1, item.origin):
+            for before in self.columns[column - 1].by_origin.get(item.origin, ()):
                 if not self.goes_on(before, column - 1):
                     continue
                 for low, high, target in table.row(before.state).byte_edges:
@@ -215,21 +218,21 @@ class Forest(Chart):
         number = bisect_left(self._ends, column) - 1
         step, begin = self.steps[number], self._ends[number]
         if step.token is not None and self._ends[number + 1] == column:
-            for before in self._with_origin(begin, item.origin):
+            for before in self.columns[begin].by_origin.get(item.origin, ()):
                 if not self.goes_on(before, begin):
                     continue
                 for chosen, target in table.row(before.state).token_edges:
                     there = target == item.state and before.counter == item.counter
                     if there and table.takes(chosen, step.token, step.has_text):
                         found.append(Link("token", before, begin))
-        for ended, begin in self._endings(column):
+        for ended, begin in self.endings(column):
             if begin < item.origin:
                 break
-            for before in self._calls(begin).get((ended, item), ()):
+            for before in self.columns[begin].calls.get((ended, item), ()):
                 found.append(Link("complete", before, begin, ended))
         bounds = table.rule(rule).repeat
         if bounds is not None and item.state == table.start(rule):
-            for before in self._with_origin(column, item.origin):
+            for before in self.columns[column].by_origin.get(item.origin, ()):
                 if table.rule_of(before.state) == rule and table.row(before.state).accepting and before != item:
                     iterations = before.counter + 1
                     if item.counter == (min(iterations, bounds[0]) if bounds[1] is None else iterations):

@@ -16,6 +16,7 @@ from kernels_core.automata.inlining import LoweredRule
 from kernels_core.automata.lazy_dfa import LazyTables
 from kernels_core.automata.lower import Lowering, Position
 from kernels_core.automata.tables import FIRST_STATE, Tables
+from kernels_core.grammar.charset import complement, normalise
 from kernels_core.grammar.ir import (
     Choice,
     DeferredRule,
@@ -303,14 +304,8 @@ def byte_label(ranges: list[tuple[int, int]]) -> str:
     if total == 1:
         return _glyph(ranges[0][0])
     if total > 128:
-        inverse, at = [], 0
-        for low, high in sorted(ranges):
-            if at < low:
-                inverse.append((at, low - 1))
-            at = high + 1
-        if at <= 255:
-            inverse.append((at, 255))
-        return "[^" + "".join(_range(low, high) for low, high in inverse) + "]"
+        missing = complement(normalise(ranges), 255)
+        return "[^" + "".join(_range(low, high) for low, high in missing) + "]"
     return "[" + "".join(_range(low, high) for low, high in sorted(ranges)) + "]"
 
 

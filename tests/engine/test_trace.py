@@ -191,7 +191,7 @@ def test_tracing_goes_along_with_forks_and_rollbacks() -> None:
 
 def test_a_chart_too_large_leaves_everything_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     matcher = GrammarMatcher(compiled(Grammar.from_ebnf(PAIRS), [b"[a"], PLAIN))
-    monkeypatch.setattr(classic, "MAX_ITEMS", 30)
+    monkeypatch.setattr(classic.Chart, "max_items", 30)
     with matcher.trace() as events:
         assert matcher.accept_string("[a")
         with pytest.raises(BudgetExceededError, match="chart"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kernels_core.inspect.trace import FillEvent
 from tests.visualizers.bridge import Bridge
-from visualizers.cockpit import CockpitRun, CockpitShot, CockpitStep, CockpitView, Option, static
 from visualizers.glyphs import STOP_TOKEN
 from visualizers.live_base import to_page
+from workbench.generation.step import Alternative, Step
+from workbench.reports.cockpit import CockpitRun, CockpitShot, CockpitView, static
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -20,19 +23,41 @@ if TYPE_CHECKING:
 EVIL = b"<img src=x>"
 
 
-def step(token_id: int, token: bytes, mass: float, *, refused: bytes = b"", drawn: float = 0.5) -> CockpitStep:
-    options = [Option(token_id, token, drawn, drawn / mass, True)]
+def step(token_id: int, token: bytes, mass: float, *, refused: bytes = b"", drawn: float = 0.5) -> Step:
+    likely = [Alternative(token_id, token, math.log(drawn), True)]
     if refused:
-        options.insert(0, Option(99, refused, 1 - mass, 0.0, False, 'possible: "<"'))
-    return CockpitStep(
-        token_id, token, drawn, mass, 3, 1.5, 0.25, tuple(options), (1000.0, 12.5, 3.0, 40.0, 5.0), mask_kind="miss"
+        likely.insert(0, Alternative(99, refused, math.log(1 - mass), False))
+    return Step(
+        index=0,
+        token_id=token_id,
+        token=token,
+        offset=0,
+        logprob=math.log(drawn),
+        drawn_logprob=math.log(drawn),
+        allowed_count=3,
+        feasible_mass=mass,
+        forced=False,
+        is_special=False,
+        is_stop=False,
+        alternatives=tuple(likely),
+        mask_ns=12_500,
+        model_ns=1_000_000,
+        sample_ns=40_000,
+        entropy=1.5 * math.log(2),
+        masked_entropy=0.25 * math.log(2),
+        fill=FillEvent(0, 0, "miss", 12_500, 8, 1, 0),
+        apply_ns=3_000,
+        record_ns=5_000,
     )
 
 
 STEPS = [step(1, b"{", 0.9), step(2, b'"a', 0.2, refused=EVIL, drawn=0.1), step(3, b"}", 1.0)]
 OTHER = [STEPS[0], step(7, b'"b', 1.0), step(3, b"}", 1.0)]
 SHOT = CockpitShot(
-    (CockpitRun("under the grammar", STEPS, True, "complete, stop"), CockpitRun("without", OTHER, False)),
+    (
+        CockpitRun("under the grammar", STEPS, True, "complete, stop", reasons={(1, 99): 'possible: "<"'}),
+        CockpitRun("without", OTHER, False),
+    ),
     place=2,
     vocab_size=100,
     again=True,
@@ -55,20 +80,20 @@ class TestTraits:
         assert CockpitView(replace(SHOT, place=place)).detail["step"] == number
 
     def test_what_ends_the_text_is_called_as_everywhere(self) -> None:
-        ended = CockpitShot((CockpitRun("run", [replace(STEPS[0], token=b"</s>", stop=True)]),))
+        ended = CockpitShot((CockpitRun("run", [replace(STEPS[0], token=b"</s>", is_stop=True)]),))
         assert CockpitView(ended).runs[0]["text"] == [STOP_TOKEN]
         assert static(ended).count(STOP_TOKEN) == 2, "on the strip and in the table"
 
     def test_refused_tokens_of_a_free_run_are_marked(self) -> None:
-        run = CockpitRun("free", STEPS, False).refused(1)
-        assert [one.refused for one in run.steps] == [False, True, True]
+        view = CockpitView(CockpitShot((CockpitRun("free", STEPS, False, refused_from=1),)))
+        assert [flags >> 2 & 1 for flags in view.runs[0]["flags"]] == [0, 1, 1]
 
     def test_reasons_are_put_in(self) -> None:
-        run = SHOT.runs[0].explained(1, {99: "because"})
-        assert [option.why for option in run.steps[1].options] == ["because", ""]
+        run = replace(SHOT.runs[0], reasons={(1, 99): "because", (2, 99): "another"})
+        assert [option[5] for option in CockpitView(CockpitShot((run,), place=2)).detail["options"]] == ["because", ""]
 
     def test_a_long_run_keeps_its_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("visualizers.cockpit.MAX_STRIP", 2)
+        monkeypatch.setattr("workbench.reports.cockpit.MAX_STRIP", 2)
         view = CockpitView(SHOT)
         assert (view.runs[0]["from"], len(view.runs[0]["text"])) == (1, 2)
 

@@ -135,4 +135,4 @@ def test_work_is_shared() -> None:
     index = token_index(sets)
     for number in range(40):
         index.ids("all", f"x{number}")
-    assert len(index._searches) <= 8
+    assert index._ids.cache_info().currsize <= 8

@@ -10,7 +10,7 @@ from kernels_core.inspect.snapshots import Automaton
 from visualizers.fold import Folds
 from visualizers.marks import Marks, marks
 from visualizers.scene import Request, scene
-from visualizers.way import Column, Travelled, Way
+from visualizers.way import Travelled, travelled
 
 INFO = TokenizerInfo([b"a", b"b", b"</s>"], stop_token_ids=[2])
 GRAMMAR = r"""root ::= item (", " item)* ";"
@@ -26,29 +26,24 @@ class Walk:
     def __init__(self, grammar: str) -> None:
         self.compiled = GrammarCompiler(INFO).compile_grammar(grammar)
         self.matcher = GrammarMatcher(self.compiled)
-        self.way = Way(self.automaton)
 
     @property
     def automaton(self) -> Automaton:
         return self.compiled.automaton()
-
-    def columns(self) -> list[Column]:
-        forest = engine(self.compiled)
-        forest.seek(self.matcher.steps())
-        return [[(item.state, item.origin) for item in forest.column(k)] for k in range(forest.last + 1)]
 
     def read(self, text: str) -> Travelled:
         assert self.matcher.accept_string(text)
         return self.here()
 
     def here(self) -> Travelled:
-        self.way.grow(self.automaton)
-        return self.way.go(self.matcher.text, self.columns().__getitem__)
+        forest = engine(self.compiled)
+        forest.seek(self.matcher.steps())
+        return travelled(forest)
 
-    def marks(self, travelled: Travelled) -> Marks:
+    def marks(self, way: Travelled) -> Marks:
         folds = Folds(self.automaton)
         active = self.matcher.frontier().active_states()
-        return marks(folds, scene(folds, Request(active=active, whole=True)), active, travelled)
+        return marks(folds, scene(folds, Request(active=active, whole=True)), active, way)
 
     def written(self, ids: Iterable[str]) -> set[str]:
         """Edge ids as the labels of their edges."""
@@ -70,8 +65,7 @@ def test_nothing_is_travelled_at_the_beginning() -> None:
 
 def test_only_what_was_read_is_lit() -> None:
     walk = Walk(GRAMMAR)
-    travelled = walk.read("x1")
-    lit = walk.marks(travelled)
+    lit = walk.marks(walk.read("x1"))
     read = walk.written(lit.visited)
     assert any(text.startswith("x") for text in read)
     assert not any(text.startswith(("y", "z")) for text in read)
@@ -102,6 +96,5 @@ def test_going_back_is_as_if_one_had_never_gone_on() -> None:
 
 def test_an_ambiguous_text_lights_every_reading() -> None:
     walk = Walk('root ::= expr\nexpr ::= expr "+" expr | expr "*" expr | [0-9]+')
-    travelled = walk.read("1+2*3")
-    read = walk.written(walk.marks(travelled).visited)
+    read = walk.written(walk.marks(walk.read("1+2*3")).visited)
     assert {"[0-9]"} < read

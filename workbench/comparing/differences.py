@@ -23,12 +23,12 @@ import numpy.typing as npt
 
 from kernels_core import GrammarMatcher, Options
 from kernels_core.compiler import told_elsewhere
+from kernels_core.inspect.classic import in_common
 from visualizers.glyphs import byte_class, clip, glyph, split_rules
 from workbench.comparing.sides import Answer, Bits, our_constraint
 from workbench.languages import Source
 from workbench.peers.base import Constraint, RefusedError
 from workbench.provenance import forbidding, provenance
-from workbench.provenance.prefix import shared
 from workbench.session import Session
 from workbench.session.matching import possible_bytes, read_bytes
 from workbench.session.result import byte_ranges, describe_bytes
@@ -340,4 +340,4 @@ def _plain(kind: Kind, ids: list[int], labels: tuple[str, str], vocabulary: Sequ
 def _longest_shared(ascending: list[bytes], data: bytes) -> int:
     """How much of `data` some member of a sorted list begins with."""
     at = bisect_left(ascending, data)
-    return max((shared(ascending[i], data) for i in (at - 1, at) if 0 <= i < len(ascending)), default=0)
+    return max((in_common(ascending[i], data) for i in (at - 1, at) if 0 <= i < len(ascending)), default=0)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from kernels_core.inspect.classic import in_common
 from workbench.session.history import Place, Step, Tape, Unit
 
 WINDOW: Final = 200
@@ -62,11 +63,7 @@ class Places:
         """Number the places between `steps`, as far as they are not those of the last time."""
         if steps == self._steps:
             return
-        same = 0
-        for one, two in zip(steps, self._steps, strict=False):
-            if one != two:
-                break
-            same += 1
+        same = in_common(steps, self._steps)
         del self._nodes[same + 1 :]
         for step in steps[same:]:
             self._nodes.append(self._child(self._nodes[-1], step.data, step.token_id, step.whole, step.stop))

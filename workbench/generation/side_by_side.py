@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kernels_core.inspect.classic import in_common
 from kernels_core.inspect.snapshots import Table
 from workbench.generation.trace import Generation
-from workbench.provenance.prefix import shared
 from workbench.reports.record import Printed
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class SideBySide(Printed, Table):
 
     def parts_at(self, name: str) -> int:
         """The number of the first token in which the run called `name` differs from the first run."""
-        return shared(next(iter(self.runs.values())).tokens, self.runs[name].tokens)
+        return in_common(next(iter(self.runs.values())).tokens, self.runs[name].tokens)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each run."""

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from kernels_core import TokenizerInfo
 from kernels_core.compiled import trie_of
+from kernels_core.grammar.charset import normalise
 from workbench.json_values import BLANK_BYTES
 
 Ids = npt.NDArray[np.int64]
@@ -162,13 +163,8 @@ class Runs:
 
 def merged(runs: Iterable[Run]) -> list[Run]:
     """Disjoint ascending runs that cover the same places."""
-    out: list[Run] = []
-    for first, last in sorted(runs):
-        if out and first <= out[-1][1]:
-            out[-1] = out[-1][0], max(out[-1][1], last)
-        elif first < last:
-            out.append((first, last))
-    return out
+    inclusive = normalise((first, last - 1) for first, last in runs if first < last)
+    return [(first, last + 1) for first, last in inclusive]
 
 
 def runs_of(places: npt.NDArray[np.int64]) -> list[Run]:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from functools import partial
 
 from kernels_core.errors import BudgetExceededError
-from kernels_core.inspect.forest import Forest, engine
-from kernels_core.inspect.snapshots import Automaton
+from kernels_core.inspect.forest import engine
 from visualizers.live import MAX_ITEMS, AutomatonView
-from visualizers.way import Travelled, Way
+from visualizers.way import Travelled, travelled
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import pointers, rule_place, rules_at
 from workbench.provenance.rules import called, spelt_out
@@ -40,22 +39,19 @@ class AutomatonPanel(Panel, name="automaton", title="Automaton", rank=10):
         self.view.automaton = automaton
         made = (self.session.inspect.compiled, len(automaton.rules))
         self.view.spelt_out = self.once("spelt out", made, lambda: list(spelt_out(self.session.inspect, automaton)))
-        self.view.show(self.session.inspect.frontier(), self._travelled(automaton))
+        self.view.show(self.session.inspect.frontier(), self._travelled())
         self.view.places = self._places()
         self.chosen()
 
-    def _travelled(self, automaton: Automaton) -> Travelled:
+    def _travelled(self) -> Travelled:
         """Where the text went; nothing of a text whose chart is too large to be looked at."""
-        compiled = self.session.inspect.compiled
-        way = self.once("way", compiled, lambda: Way(automaton))
-        way.grow(automaton)
-        forest = engine(compiled)
+        forest = engine(self.session.inspect.compiled)
         with forest.lock:
             try:
                 forest.seek(self.session.inspect.matcher.steps())
             except BudgetExceededError:
                 return Travelled()
-            return way.go(_bytes(forest), lambda number: [(item.state, item.origin) for item in forest.column(number)])
+            return travelled(forest)
 
     def _places(self) -> dict[str, str]:
         """By rule of the automaton that is at work: where in the source the innermost of its items began."""
@@ -119,8 +115,3 @@ class AutomatonPanel(Panel, name="automaton", title="Automaton", rank=10):
             chosen["pointer"] = read if same else rule_place(self.session.inspect, written)
         if any(before.get(key) != value for key, value in chosen.items()):
             self.desk.select(**chosen)
-
-
-def _bytes(forest: Forest) -> bytes:
-    """One byte for each column but the first; a token without text has one too."""
-    return b"".join(step.text or (b"" if step.token is None else b"\0") for step in forest.steps)

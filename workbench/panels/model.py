@@ -2,23 +2,23 @@
 
 The run is the session's own (`Session.generate`), so all panels follow it and its stop button works.
 
-Read on: `visualizers/cockpit.py` (the view), `workbench/reports/cockpit.py` (what it shows),
-`workbench/generation/trace.py`.
+Read on: `workbench/reports/cockpit.py` (the view), `workbench/generation/trace.py`.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kernels_core import CompiledGrammar
-from visualizers.cockpit import CockpitRun, CockpitShot, CockpitStep, CockpitView
+from kernels_core.inspect.classic import in_common
 from visualizers.glyphs import clip
 from workbench.explorer.current import generate_call
 from workbench.languages import Source
 from workbench.panels.base import Desk, Panel
-from workbench.reports.cockpit import cockpit_run, cockpit_steps
+from workbench.reports.cockpit import CockpitRun, CockpitShot, CockpitView, cockpit_run, likeliest
 from workbench.session import Change
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ class ModelPanel(Panel, name="model", title="Model", tab="first", rank=40, wide=
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: CockpitView = CockpitView()
-        self._of: object = None  # the stream or generation whose steps were converted
-        self._steps: list[CockpitStep] = []
+        self._steps: Sequence[Step] = ()  # those of the run that the reasons are of
         self._reasons: dict[tuple[int, int], str] = {}
         self._beside: CockpitRun | None = None
         self._beside_of: object = None  # the generation that it stands beside
@@ -53,21 +52,18 @@ class ModelPanel(Panel, name="model", title="Model", tab="first", rank=40, wide=
         run, trace = session.model.current, session.trace
         agree: int | None = None
         if run is not None:
-            stream = run.stream
-            self._convert(stream, stream.steps)
-            shown = CockpitRun(self._named(run.constrained), self._steps, run.constrained, "running")
-            place, refused_from = len(self._steps), run.refused_from
+            name, steps = self._named(run.constrained), run.stream.steps
+            shown = CockpitRun(name, steps, run.constrained, "running", refused_from=run.refused_from)
+            place = len(steps)
         elif trace is not None:
             generation = trace.generation
-            self._convert(generation, generation.steps)
-            shown = cockpit_run(generation, name=self._named(generation.constrained), steps=self._steps)
+            name = self._named(generation.constrained)
+            shown = cockpit_run(generation, name=name, refused_from=trace.refused_from)
             agree = self._agreeing(generation)
-            place, refused_from = min(session.index, agree + 1), trace.refused_from  # the first that differs, at most
+            place = min(session.index, agree + 1)  # the first that differs, at most
         else:
             self.view.show(CockpitShot((), message=self.message, call=generate_call(session)))
             return
-        if refused_from is not None:
-            shown = shown.refused(refused_from)
         running = run is not None or self._second is not None
         first = run.stream if run is not None else generation.steps
         beside = self._beside if self._beside_of is first else None  # of another run it is no comparison
@@ -85,15 +81,6 @@ class ModelPanel(Panel, name="model", title="Model", tab="first", rank=40, wide=
             )
         )
 
-    def _convert(self, source: object, steps: Sequence[Step]) -> None:
-        """Steps as the view wants them; those of the same run are kept from call to call."""
-        if source is not self._of and [step.token_id for step in steps[: len(self._steps)]] != [
-            step.token_id for step in self._steps
-        ]:
-            self._steps, self._reasons = [], {}
-        self._of = source
-        self._steps = [*self._steps[: len(steps)], *cockpit_steps(steps[len(self._steps) :])]
-
     def _named(self, constrained: bool) -> str:
         trace = self.session.trace
         before = constrained and trace is not None and trace.source != self.session.document.text
@@ -101,24 +88,24 @@ class ModelPanel(Panel, name="model", title="Model", tab="first", rank=40, wide=
 
     def _agreeing(self, generation: Generation) -> int:
         """How many tokens the generation and the session's text, with what was undone of it, begin with in common."""
-        pairs = enumerate(zip(self.session.steps, generation.tokens, strict=False))
-        apart = next((number for number, (step, token) in pairs if step.token_id != token), None)
-        return min(len(self.session.steps), len(generation)) if apart is None else apart
+        return in_common(tuple(step.token_id for step in self.session.steps), generation.tokens)
 
     def _explained(self, run: CockpitRun, place: int) -> CockpitRun:
         """`run` with the reasons for what was refused in place of step `place`: asked where the step begins."""
         from workbench.session.matching import why_not
 
         session, number = self.session, max(0, place - 1)
-        if number >= len(run.steps) or session.index < number:
-            return run
-        refused = [option for option in run.steps[number].options if not option.allowed][:ASKED]
-        asked = [option.token_id for option in refused if (number, option.token_id) not in self._reasons]
-        if asked:
-            before = session.inspect.shadow()
-            before.rollback(session.place.offset + session.index - number)
-            self._reasons |= {(number, token): why_not(before, token) for token in asked}
-        return run.explained(number, {option.token_id: self._reasons[number, option.token_id] for option in refused})
+        if run.steps[: len(self._steps)] != self._steps:
+            self._reasons = {}
+        self._steps = run.steps
+        if number < len(run.steps) and session.index >= number:
+            refused = [one.token_id for one in likeliest(run.steps[number]) if not one.allowed][:ASKED]
+            asked = [token for token in refused if (number, token) not in self._reasons]
+            if asked:
+                before = session.inspect.shadow()
+                before.rollback(session.place.offset + session.index - number)
+                self._reasons |= {(number, token): why_not(before, token) for token in asked}
+        return replace(run, reasons=dict(self._reasons))
 
     # -- what a person does ------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kernels_core.errors import BudgetExceededError, MaskscopeError
+from kernels_core.inspect.classic import in_common
 from kernels_core.locks import new_lock
 from visualizers.glyphs import clip, glyph
 from visualizers.screen import PLACE, ScreenView
@@ -358,9 +359,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
     def _convert(self, steps: Sequence[Step]) -> Sequence[Token]:
         """Steps as the screen shows them; those that were converted before are kept."""
         before, known = self._said
-        same = 0
-        while same < min(len(before), len(steps)) and before[same] is steps[same]:
-            same += 1
+        same = in_common(before, tuple(steps))
         tokens = [*known[:same], *tokens_of(steps[same:], self._special())]
         self._said = tuple(steps), tokens
         return tokens

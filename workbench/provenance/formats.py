@@ -19,10 +19,11 @@ from typing import Final, Literal, NamedTuple, TypedDict, cast
 
 from kernels_core import Grammar, GrammarMatcher, TokenizerInfo
 from kernels_core.grammar.json_schema.exact_text import exact_text
+from kernels_core.inspect.classic import in_common
 from workbench.json_values import Json
 from workbench.languages.positions import child
 from workbench.provenance.branches import Oracles
-from workbench.provenance.prefix import held_back, shared
+from workbench.provenance.prefix import held_back
 
 
 class Token(TypedDict):
@@ -149,7 +150,7 @@ class FormatWalk:
 
     def read(self, text: bytes) -> tuple[Standing, ...]:
         """All readings of `text`, which must be the beginning of a text of the format; empty if there is none."""
-        same = shared(self._text, text)
+        same = in_common(self._text, text)
         for place in [place for place in self._snapshots if place > same]:
             del self._snapshots[place]
         at = max(self._snapshots)

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import AnyStr, Literal, TypeVar
 
+from kernels_core.inspect.classic import in_common
 from workbench.languages.positions import behind_blanks
 
 S = TypeVar("S", bytes, str, list[str], tuple[int, ...], tuple[bytes, ...])
@@ -128,21 +129,10 @@ def _part(wants: str, levels: list[Level]) -> Part:
     return "colon" if wants == "colon" else "value"
 
 
-def shared(one: S, other: S) -> int:
-    """With how many elements two texts, or two lists, begin alike."""
-    low, high = 0, min(len(one), len(other))
-    if one[:high] == other[:high]:
-        return high
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
-    return low
-
-
 def shared_beginning(many: Sequence[S]) -> S:
     """What all of `many`, at least one, begin with."""
     first, last = min(many), max(many)
-    return first[: shared(first, last)]
+    return first[: in_common(first, last)]
 
 
 def held_back(text: AnyStr, marks: Sequence[AnyStr]) -> int:

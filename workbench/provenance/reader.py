@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from kernels_core.grammar.json_schema import TAG_OPTIONS, SchemaArguments
 from kernels_core.grammar.structural_tag import load_structural_tag
+from kernels_core.inspect.classic import in_common
 from visualizers.glyphs import many
 from workbench.json_values import Json
 from workbench.languages import Source
@@ -22,7 +23,7 @@ from workbench.provenance.branches import Oracles
 from workbench.provenance.elements import STYLES, read_elements, spelt_element
 from workbench.provenance.formats import Format, FormatWalk, Standing, Token, ends_of
 from workbench.provenance.places import Role, SourcePlace, json_place, one_of_each
-from workbench.provenance.prefix import JsonPrefix, path_of, read_prefix, shared, shared_beginning
+from workbench.provenance.prefix import JsonPrefix, path_of, read_prefix, shared_beginning
 from workbench.provenance.rules import rule_places
 from workbench.provenance.schema import SchemaWalk, Site, object_of
 from workbench.session.masks import Known
@@ -157,7 +158,7 @@ class Reader:
         Equal schemas share a rule, which is called after the first of them, and a rule may be split in two; but a rule
         that began at a byte reads what the source says about that byte.
         """
-        same = shared(self._text, text)
+        same = in_common(self._text, text)
         self._begun = {begin: found for begin, found in self._begun.items() if begin <= same}
         self._text = text
         new = sorted({*begins} - self._begun.keys(), reverse=True)

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 
 from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, allocate_token_bitmask
 from kernels_core.errors import DeadEndError
+from kernels_core.inspect.classic import in_common
 from kernels_core.inspect.trace import Fill
 from workbench.generation.lookup import Lookup
 from workbench.languages import Source, compile_output
 from workbench.next.lexicon import lexicon
-from workbench.provenance.prefix import shared
 from workbench.replaying.formats import Logged, LoggedToken, ReplayError, read_logged
 from workbench.replaying.replayed import Guess, Replayed, ReplayedStep
 from workbench.session.matching import why_not
@@ -229,7 +229,7 @@ class _Walk:
         if not drafts:
             return None
         tokens = tuple(drafts[0])
-        held = shared(tokens, tuple(one.token for one in ahead[: len(tokens)]))
+        held = in_common(tokens, tuple(one.token for one in ahead[: len(tokens)]))
         probe, allowed = self._asked.fork(), 0
         while allowed < len(tokens) and not probe.is_terminated() and probe.accept_string(tokens[allowed]):
             allowed += 1

@@ -9,7 +9,6 @@ Read on: `visualizers/caches.py` (the pictures), `kernels_core/inspect/fills.py`
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernels_core import CompiledGrammar, GrammarCompiler
 from kernels_core.inspect.fills import CacheRecord
-from kernels_core.inspect.sharing import Sharing, sharing
+from kernels_core.inspect.sharing import sharing
 from visualizers.caches import CacheShot, CacheView, figure, static
 from workbench.session.session import Session
 
@@ -29,23 +28,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Caches:
+class Caches(CacheShot):
     """Every mask of a run (`record`), and who shares token sets with whom (`sharing`, None where it is not known).
 
     `tokens` are the tokens taken after the masks, `tools` the names of the source's tools, `current` the number of the
     grammar among those of the sharing; `note` says where the numbers come from.
     """
 
-    record: CacheRecord
-    sharing: Sharing | None
-    tokens: Sequence[bytes] = ()
     note: str = ""
-    tools: Sequence[str] = ()
-    current: int | None = None
-
-    @property
-    def shot(self) -> CacheShot:
-        return CacheShot(self.record, self.sharing, tokens=self.tokens, tools=self.tools, current=self.current)
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each mask, in the order asked for; `sharing.to_frame()` has the token sets."""
@@ -53,15 +43,15 @@ class Caches:
 
     def plot(self) -> go.Figure:
         """Time of each mask, visits of its parser state, and the bytes held, as one plotly figure."""
-        return figure(self.shot, note=self.note)
+        return figure(self, note=self.note)
 
     def view(self) -> CacheView:
         """The live view, which needs no session."""
         view = CacheView()
         if self.record.visits:
-            view.play_steps(self.shot, max(visit.event.step for visit in self.record.visits))
+            view.play_steps(self, max(visit.event.step for visit in self.record.visits))
         else:
-            view.show(self.shot)
+            view.show(self)
         return view
 
     def _ipython_display_(self) -> None:
@@ -74,7 +64,7 @@ class Caches:
         return self.view().save(path, title="Maskscope caches")
 
     def _repr_html_(self) -> str:
-        return static(self.shot)
+        return static(self)
 
     def __repr__(self) -> str:
         return f"<Caches: {self.record!r}{'' if self.sharing is None else f'; {self.sharing!r}'}>"
@@ -89,7 +79,7 @@ def caches(what: Any) -> Caches:
     if isinstance(what, Caches):
         return what
     if isinstance(what, CacheRecord):
-        return Caches(what, None, note=versions())
+        return Caches(what, note=versions())
     if isinstance(what, GrammarCompiler | CompiledGrammar):
         return Caches(CacheRecord(()), sharing(what), note=versions())
     if not hasattr(what, "generation"):  # an explorer by its session; a trace has both
@@ -102,8 +92,8 @@ def caches(what: Any) -> Caches:
         about, source = what.inspect, what.document
         tools = tuple(source.tool_tag.names.values()) if source.language == "tools" else ()
         note = f"{what.tokenizer.name}; {versions()}"
-        current = number_of(about.compiled, about.compiler)
-        return Caches(about.cache_record(), sharing(about.compiler), tokens, note, tools, current)
+        current, shared = number_of(about.compiled, about.compiler), sharing(about.compiler)
+        return Caches(about.cache_record(), shared, tokens=tokens, tools=tools, current=current, note=note)
     raise TypeError(f"caches of a generation, a trace, a session or a compiler, not of {type(what).__name__}")
 
 
@@ -123,7 +113,7 @@ def _of_generation(generation: Generation) -> Caches:
         mine = any(compiled is origin.compiled for compiled in source.model.compiler.grammars)
         shared = sharing(source.model.compiler if mine else origin.compiled)
     note = f"{generation.model}, seed {generation.settings.get('seed')}; {versions()}"
-    return Caches(generation.masks, shared, [step.token for step in generation.steps], note)
+    return Caches(generation.masks, shared, tokens=[step.token for step in generation.steps], note=note)
 
 
 def versions() -> str:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from kernels_core.inspect.classic import in_common
 from visualizers.glyphs import clip
 from workbench.languages import LANGUAGES, Source
 from workbench.screen.kept import keeps, users_folder, write
@@ -42,14 +43,8 @@ def called(source: Source) -> str:
 def is_edit(before: Source, after: Source) -> bool:
     """Whether `after` is `before` with something changed in the middle, rather than another source."""
     old, new = before.text, after.text
-    same = _alike(old, new) + _alike(old[::-1], new[::-1])
+    same = in_common(old, new) + in_common(old[::-1], new[::-1])
     return before.language == after.language and 2 * same >= min(len(old), len(new))
-
-
-def _alike(one: str, other: str) -> int:
-    """How many letters both begin with."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
 def note_opened(source: Source, instead_of: Source | None = None) -> None:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernels_core import GrammarCompiler
 from kernels_core.errors import MaskscopeError
+from kernels_core.inspect.classic import in_common
 from workbench.languages import Draft, Source
 from workbench.languages.draft import NOTHING, draft_of
 from workbench.languages.sample import draft_of_example
@@ -172,9 +172,7 @@ class Edits:
                 pieces.append((piece, token))
                 past += len(piece)
             steps = lay(core.shadow(), pieces)[0].steps
-            count = sum(
-                1 for _ in takewhile(lambda both: both[0].token_id == both[1], zip(steps, tokens, strict=False))
-            )
+            count = in_common(tuple(step.token_id for step in steps), tuple(tokens))
             core.replace(Tape(steps[:count]))
             core.matcher.rollback(count)  # and on again, without a mask: those are the generation's to ask for
             frontiers = []

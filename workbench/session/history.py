@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from kernels_core.inspect.classic import in_common
+
 Unit = Literal["token", "byte"]
 
 
@@ -157,9 +159,4 @@ class Tape:
 
     def shared(self, other: Tape) -> Place:
         """The last place up to which both tapes hold the same whole steps."""
-        index = 0
-        for one, two in zip(self._steps, other.steps, strict=False):
-            if one != two:
-                break
-            index += 1
-        return Place(index)
+        return Place(in_common(self._steps, other._steps))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernels_core.errors import MaskscopeError
+from kernels_core.grammar.charset import normalise
 from visualizers.glyphs import STOP_TOKEN, byte_class, clip, columns, glyph
 from workbench.json_values import BLANK_BYTES
 
@@ -196,11 +197,5 @@ def content(members: bytes) -> str:
 
 
 def byte_ranges(values: bytes) -> tuple[tuple[int, int], ...]:
-    """Ascending distinct bytes as inclusive ranges."""
-    ranges: list[tuple[int, int]] = []
-    for value in values:
-        if ranges and ranges[-1][1] == value - 1:
-            ranges[-1] = (ranges[-1][0], value)
-        else:
-            ranges.append((value, value))
-    return tuple(ranges)
+    """Bytes as inclusive ranges."""
+    return normalise((value, value) for value in values)

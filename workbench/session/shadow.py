@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kernels_core import CompiledGrammar, GrammarMatcher
-from kernels_core.inspect.classic import Chart
+from kernels_core.inspect.classic import Chart, in_common
 from kernels_core.inspect.look import RestCaller, rest_callers, token_sets
 from kernels_core.inspect.pairs import Pairs
 from kernels_core.inspect.snapshots import EarleyItem, Ids, StateTokens, TokenSets
@@ -79,8 +79,7 @@ class Shadow:
 def follow(matcher: GrammarMatcher, steps: Sequence[int | bytes]) -> None:
     """Go to the place behind `steps`, token ids and texts, which an engine of the same grammar has taken."""
     here = matcher.history
-    pairs = enumerate(zip(here, steps, strict=False))
-    shared = next((at for at, (one, other) in pairs if one != other), min(len(here), len(steps)))
+    shared = in_common(here, list(steps))
     matcher.rollback(len(here) - shared)
     for step in steps[shared:]:
         taken = matcher.accept_string(step) if isinstance(step, bytes) else matcher.accept_token(step)
