@@ -35,7 +35,7 @@ cdef struct Ways:
     vector[size_t] done             # items that were followed
     Distinct met
     vector[Pair] ended, staying
-    vector[int32_t] open            # marked frames that some reading goes on in
+    unordered_set[int32_t] open     # marked frames that some reading goes on in
 
 
 cdef Marks* note_marks(InternedStates states, const vector[Item]& kernel,
@@ -45,17 +45,15 @@ cdef Marks* note_marks(InternedStates states, const vector[Item]& kernel,
     cdef vector[Pair] ended, begins, ordered
     cdef vector[int32_t] places
     cdef Marks* marks
-    cdef int32_t frame
     cdef size_t i, k
     cdef bint endless = False, again = False
     _follow(states, kernel, &ways)
     endless = not _in_order(ways.ended, ended)
     for i in range(begun.size()):
-        frame = begun[i]
-        again = again or find(ways.open.begin(), ways.open.end(), frame) != ways.open.end()
+        again = again or ways.open.count(begun[i])
         places.clear()
         for k in range(<size_t>states.frames[begun[i]].count):
-            _find_marked(states, states.frames[begun[i]].returns[k].frame, True, places)
+            _find_places(states, states.frames[begun[i]].returns[k].frame, places)
         for k in range(places.size()):
             begins.push_back(Pair(begun[i], places[k]))
     _outer_first(begins, ordered)
@@ -77,10 +75,10 @@ cdef Marks* note_marks(InternedStates states, const vector[Item]& kernel,
 
 cdef int find_watched(InternedStates states, const SetRec* at, vector[int32_t]& found) except -1 nogil:
     """Fill `found` with the frames that readings at this set are in and whose beginnings are judged."""
-    cdef vector[int32_t] open
+    cdef unordered_set[int32_t] open
     cdef int32_t i, frame
     for i in range(at.count):
-        _find_marked(states, at.items[i].frame, False, open)
+        _find_open(states, at.items[i].frame, open)
     found.clear()
     for frame in open:
         if states.mark_of(frame) & WATCHED:
@@ -133,9 +131,9 @@ cdef int _follow(InternedStates states, const vector[Item]& kernel, Ways* ways) 
             _add(ways.staying, -1, ways.last[way])
             continue
         if not states.tables.states[item.state].flags & TAIL:
-            _find_marked(states, item.frame, False, ways.open)
+            _find_open(states, item.frame, ways.open)
             places.clear()
-            _find_marked(states, item.frame, True, places)
+            _find_places(states, item.frame, places)
             for i in range(places.size()):
                 _add(ways.staying, places[i], ways.last[way])
         if not _may_end(states, item):
@@ -166,9 +164,8 @@ cdef inline bint _may_end(InternedStates states, const Item& item) noexcept nogi
         item.counter + 1 >= states.tables.min_iterations[states.tables.states[item.state].rule])
 
 
-cdef int _find_marked(InternedStates states, int32_t number, bint innermost, vector[int32_t]& found) except -1 nogil:
-    """Add the marked frames that a reading in this frame is in; of them the `innermost`, -1 where it is in none: the
-    places that it is at."""
+cdef int _find_places(InternedStates states, int32_t number, vector[int32_t]& places) except -1 nogil:
+    """Add the places that a reading in this frame is at."""
     cdef vector[int32_t] todo
     cdef unordered_set[int32_t] met
     cdef FrameRec* frame
@@ -178,18 +175,33 @@ cdef int _find_marked(InternedStates states, int32_t number, bint innermost, vec
         number = todo.back()
         todo.pop_back()
         if not states.frame_limits[number].reach & MARKED:
-            if not innermost:
-                continue
             number = -1
         if number < 0 or states.mark_of(number):
-            if find(found.begin(), found.end(), number) != found.end():
-                continue
-            found.push_back(number)
-            if innermost:
-                continue
-        elif not met.insert(number).second:
+            if find(places.begin(), places.end(), number) == places.end():
+                places.push_back(number)
+        elif met.insert(number).second:
+            breathe(1)
+            frame = states.frames[number]
+            for k in range(frame.count):
+                todo.push_back(frame.returns[k].frame)
+    return 0
+
+
+cdef int _find_open(InternedStates states, int32_t number, unordered_set[int32_t]& found) except -1 nogil:
+    """Add the marked frames that a reading in this frame is in."""
+    cdef vector[int32_t] todo
+    cdef unordered_set[int32_t] met
+    cdef FrameRec* frame
+    cdef int32_t k
+    todo.push_back(number)
+    while not todo.empty():
+        number = todo.back()
+        todo.pop_back()
+        if not states.frame_limits[number].reach & MARKED or found.count(number) or not met.insert(number).second:
             continue
         breathe(1)
+        if states.mark_of(number):
+            found.insert(number)
         frame = states.frames[number]
         for k in range(frame.count):
             todo.push_back(frame.returns[k].frame)

@@ -17,7 +17,9 @@ from libc.string cimport memset
 from libcpp.algorithm cimport sort, unique
 from libcpp.mutex cimport unique_lock
 
+from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport ByteEdge, mark_bytes
+from kernels_core.earley.records cimport FREE
 from kernels_core.masks.body_automata cimport collect, body_step, is_same, minimise
 from kernels_core.laboratory cimport KEPT_TOKEN_SETS, has
 from kernels_core.masks.mask_table cimport ms_mix
@@ -144,6 +146,8 @@ cdef class StringBodies:
         """`found` gets the vocabulary as seen from a state of `body`, which `state` is one of."""
         cdef BodyTokenSet* made
         cdef TrieWalk walk
+        cdef Room room
+        cdef int32_t counter
         self.shared.lock.lock()
         found = body.body_sets[body_state]
         self.shared.lock.unlock()
@@ -151,7 +155,9 @@ cdef class StringBodies:
             return 0
         walk.follow = NULL
         walk.hands_over, walk.closing_byte = False, body.graph.closing_byte
-        walk_trie(self.trie, self.machine, self.whole_subtrees, self.machine.single(state, BOTTOM_FRAME, 0), walk)
+        # A body counts no characters, and is shared by states that do and states that do not.
+        counter = FREE if self.machine.tables.room(state, 0, &room) else 0
+        walk_trie(self.trie, self.machine, self.whole_subtrees, self.machine.single(state, BOTTOM_FRAME, counter), walk)
         made = new BodyTokenSet()
         found.reset(made)
         made.tokens.reset(new TokenSet())

@@ -68,9 +68,11 @@ cdef int _judge(MaskCache masks, TokenTrie trie, int32_t state, int32_t counter,
     cdef int32_t token, place
     cdef size_t i
     row.resize(trie.words)
-    compute_token_set(trie, masks.machine, masks.whole_subtrees, state, counter, no_reference, NULL, NULL, 0, NULL, False,
-                      made)
-    masks.machine.nodes_walked = walked         # nobody asked for it to make a mask
+    try:
+        compute_token_set(trie, masks.machine, masks.whole_subtrees, state, counter, no_reference, NULL, NULL, 0, NULL,
+                          False, made)
+    finally:
+        masks.machine.nodes_walked = walked     # nobody asked for it to make a mask
     write_accepted(made.get(), row.data(), trie.words)
     for token in range(trie.vocab_size):
         if row[token >> 5] >> (token & 31) & 1:

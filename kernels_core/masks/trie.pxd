@@ -99,8 +99,8 @@ cdef class TokenTrie:
 
     cdef ChildEdge _child_edge(self, int32_t node) noexcept
     cdef void _add_node(self, uint8_t byte, int depth) noexcept
-    cdef void _sum_up(self, vector[TrieNode]& nodes, int32_t count, const vector[int32_t]& member_first,
-                      const vector[int32_t]& members, vector[Below]& found) noexcept
+    cdef int _sum_up(self, vector[TrieNode]& nodes, int32_t count, const vector[int32_t]& member_first,
+                      const vector[int32_t]& members, vector[Below]& found) except -1
     cdef void _find_parts(self) noexcept
 
 

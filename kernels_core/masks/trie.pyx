@@ -164,8 +164,8 @@ cdef class TokenTrie:
                 self.nodes[node].below = <int32_t>self.below.size()
                 self.below.push_back(found[node])
 
-    cdef void _sum_up(self, vector[TrieNode]& nodes, int32_t count, const vector[int32_t]& member_first,
-                      const vector[int32_t]& members, vector[Below]& found) noexcept:
+    cdef int _sum_up(self, vector[TrieNode]& nodes, int32_t count, const vector[int32_t]& member_first,
+                      const vector[int32_t]& members, vector[Below]& found) except -1:
         """What occurs from each of the first `count` of `nodes` on, which stand for `members` of the trie; and how deep
         it is.  Children come before their parents."""
         cdef vector[uint16_t] good             # bit m, whether the bytes from here on are right in mode m

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import product
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options
+from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
 from tests.engine.driver import follow, mask, tokenizer
 from tests.engine.test_first_visits import INFO
 from tests.strategies import examples
@@ -179,3 +180,22 @@ def test_searches_have_the_masks_of_a_plain_parser(name: str, draw: st.DataObjec
 @given(draw=st.data())
 def test_searches_with_many_states(draw: st.DataObject) -> None:
     compare(WHOLE, draw)
+
+
+def test_a_body_that_a_bounded_text_had_made_takes_tokens_of_any_length() -> None:
+    """A body counts no characters, and states of many bounds share it."""
+    random = Random(1)
+    words = {bytes([byte]) for byte in range(256)}
+    while len(words) < 6_000:  # fewer are walked from the state itself
+        words.add("".join(random.choices("abcdefgh ABC0179-_.", k=random.choice((2, 3, 4, 5, 6, 8, 10, 14)))).encode())
+    info = TokenizerInfo([*sorted(words), b"</s>"], stop_token_ids=[len(words)])
+    naive = GrammarCompiler(info, options=Options(parser="naive"))
+    compiler = GrammarCompiler(info)
+    for more in ({"maxLength": 9}, {}, {"maxLength": 300}):
+        schema = {"type": "string", "pattern": "^[^q]*a7[^q]*$", **more}
+        allowed = []
+        for made in (compiler, naive):
+            matcher = GrammarMatcher(made.compile_json_schema(schema))
+            assert matcher.accept_string('"ab a7')
+            allowed.append(list(matcher.allowed_token_ids()))
+        assert allowed[0] == allowed[1], more

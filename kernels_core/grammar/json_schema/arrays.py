@@ -65,7 +65,7 @@ class ArrayText:
             )
         self.whole = self.items
         self.items = replace(self.items, unique=None)
-        key = ("distinct", self.whole, self.level)
+        key = (self.emitter.way, "distinct", self.whole, self.level)
         return self.emitter.book.share(key, self.name, self._text, (("distinct", None),))
 
     def _is_left_to_the_matcher(self) -> bool:
@@ -100,7 +100,7 @@ class ArrayText:
         """One item with a value of `term`."""
         if self.whole is None:
             return self.emitter.value(term, self.inner)
-        key = ("item", self.whole, self.level, term)
+        key = (self.emitter.way, "item", self.whole, self.level, term)
         name = f"{self.name}_item"
         return self.emitter.book.share(key, name, lambda: self.emitter.value(term, self.inner), (("item", None),))
 

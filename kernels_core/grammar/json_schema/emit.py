@@ -66,6 +66,7 @@ class Emitter:
         self.layout = writer.layout
         self.numerals = writer.numerals
         self.order = writer.options.order
+        self.way = writer.way
         self.problems = problems
         self._options = writer.options
         self._caps = writer.options.caps

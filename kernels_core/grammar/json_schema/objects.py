@@ -52,7 +52,7 @@ class ObjectText:
         self.names_differ = as_json and counts_others(self.members, self.emitter.kinds(self.members))
         if not self.names_differ:
             return self._text()
-        key = ("distinct", self.members, self.level, self.in_order)
+        key = (self.emitter.way, "distinct", self.members, self.level, self.in_order)
         return self.emitter.book.share(key, self.name, self._text, (("distinct", None),))
 
     def _text(self) -> Node:
@@ -82,7 +82,7 @@ class ObjectText:
         """`other_key`, which is compared with others where that matters."""
         if not self.names_differ:
             return self.other_key(keys)
-        key = ("item", self.members, self.level, self.in_order, keys)
+        key = (self.emitter.way, "item", self.members, self.level, self.in_order, keys)
         return self.emitter.book.share(key, f"{self.name}_name", lambda: self.other_key(keys), (("item", None),))
 
     # -- what is written differently where members are not JSON -----------------------------------------------------

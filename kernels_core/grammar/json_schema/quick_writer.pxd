@@ -14,6 +14,7 @@ cdef class QuickWriter:
     cdef readonly RuleBook book
     cdef readonly object speller, layout, numerals
     cdef readonly object options
+    cdef readonly object way    # of writing: in the keys of rules that others of the book would write otherwise
     cdef readonly bint waits
     cdef readonly dict parts    # what was written of schemas that refer to nothing: by what stands for each
     cdef bint own_spelling      # declared names have one spelling

@@ -16,6 +16,7 @@ class QuickWriter:
     layout: Final[Layout]
     numerals: Final[Numerals]
     options: Final[SchemaOptions]
+    way: Final[object]
     parts: Final[dict[object, Node]]
     waits: Final[bool]
     def __init__(self, book: RuleBook, options: SchemaOptions, *, waits: bool = True) -> None: ...

@@ -62,7 +62,7 @@ cdef class QuickWriter:
         self.speller = Speller(book, any_spelling=options.any_spelling, defer=waits)
         self.numerals = Numerals(book, canonical=options.canonical_numbers, plain_integers=options.plain_integers)
         self.own_spelling = not options.any_spelling
-        self.frames, self.parts = {}, {}
+        self.frames, self.parts, self.way = {}, {}, object()
 
     cdef Frame frame(self, int level):
         """What stands between values; `level` as in `layout.py`."""

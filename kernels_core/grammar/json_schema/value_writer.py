@@ -18,7 +18,8 @@ from .terms import Term
 class ValueWriter(Protocol):
     """Writes the values of terms, and keeps what all texts of one grammar share.
 
-    `as_json`: that is how values are written, so that they can be compared.
+    `as_json`: that is how values are written, so that they can be compared.  `way`: stands for all that says how, in the
+    keys of rules that the book keeps.
     """
 
     as_json: bool
@@ -27,6 +28,7 @@ class ValueWriter(Protocol):
     speller: Speller
     layout: Layout
     order: Order
+    way: object
 
     def value(self, term: Term, level: int) -> Node:
         """The texts of `term`; made when they are needed where that is safe."""

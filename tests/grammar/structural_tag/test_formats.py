@@ -250,6 +250,27 @@ def test_different_schemas_share_what_is_equal() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("schema", "other", "apart"),
+    [
+        ({"type": "object", "minProperties": 2}, {"excludes": ["zz"]}, ('{"a": "1zz", "b": 2}', '{"a": "1z", "b": 2}')),
+        ({"type": "array", "uniqueItems": True}, {"excludes": ["zz"]}, ('["1zz", 2]', '["1z", 2]')),
+        (
+            {"type": "object", "minProperties": 2},
+            {"whitespace_before_separators": False},
+            ('{"a" : 1, "b":2}', '{"a": 1, "b":2}'),
+        ),
+        ({"type": "array", "uniqueItems": True}, {"whitespace_before_separators": False}, ("[1 , 2]", "[1, 2]")),
+    ],
+)
+def test_one_schema_that_is_written_in_two_ways(schema: Any, other: Any, apart: tuple[str, str]) -> None:
+    """Of rules that compare names or items, too."""
+    one, two = ({"type": "json_schema", "json_schema": schema, **more} for more in ({}, other))
+    wide, both = apart
+    check(seq(one, const("|"), two), [f"{wide}|{both}", f"{both}|{both}"], [f"{both}|{wide}"])
+    check(seq(two, const("|"), one), [f"{both}|{wide}", f"{both}|{both}"], [f"{wide}|{both}"])
+
+
 def test_recursive_rules_of_two_grammars_stay_apart() -> None:
     one: Format = {"type": "grammar", "grammar": 'root ::= "(" x ")"\nx ::= root | "1"'}
     two: Format = {"type": "grammar", "grammar": 'root ::= "(" x ")"\nx ::= root | "2"'}
