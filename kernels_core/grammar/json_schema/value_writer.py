@@ -18,8 +18,8 @@ from .terms import Term
 class ValueWriter(Protocol):
     """Writes the values of terms, and keeps what all texts of one grammar share.
 
-    `as_json`: that is how values are written, so that they can be compared.  `way`: stands for all that says how, in the
-    keys of rules that the book keeps.
+    `as_json`: that is how values are written, so that they can be compared.  `way`: stands for all that says how, in
+    the keys of rules that the book keeps.
     """
 
     as_json: bool
