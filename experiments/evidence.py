@@ -31,14 +31,14 @@ HEADING: Final = f"""# The evidence on one page
 Made by `python -m workbench experiment pages` of what is recorded in `experiments/results/`; a test compares both.
 - **Rows** are tables and figures of *XGrammar-2: Efficient Dynamic Structured Generation Engine for Agentic LLMs*
   (2026), of *XGrammar* (2024), and of the post *XGrammar-2: Fast and Customizable Structured Generation for Tool
-  Calling and Agents*. The *number* is judged; *ours* and *theirs* (a peer that was run, or what was published) are
-  figures of one setting beside it, each over all that this engine took, so their ratio can differ in the third digit.
+  Calling and Agents*. The *number* is judged; *ours* and *theirs* (a peer that was run, or what was published) stand
+  beside it in one setting, over the inputs that all took where the linked table says so, else over all that each took.
 - **Numbers** say what they are: *of theirs* (ours / theirs, below 1 ours takes less), *times* (the quotient stands
   beside them), %, points (of 100 answers). In brackets: the 95 % interval, over the *n* units of one run; another
   day or machine can fall outside of it, and samples differ from row to row: compare figures within a row.
 - **Verdicts** are about bounds that we set ourselves (`bounds.toml`): 🟢 held, 🔴 missed, ⚪ undecided, by the whole
   interval, at the level that Holm's correction asks over the claims of a section, on {FEWEST} units or more. A missed
-  bound does not mean that a peer takes less.
+  bound does not mean that a peer takes less. Bounds are registered since 2026-11-27; runs before that were looked at.
 - **Peers**: llguidance 1.9.1 by its defaults; XGrammar 0.2.8 with strict_mode=False (not its default), any white space,
   one thread and its cache, so that both take the texts that we take. Others are in [masks](results/masks.md).
 - **Cold**: the grammar is new to the engine, whose cross-grammar cache is warm from the grammars before it, as in a
@@ -121,7 +121,10 @@ def evidence(records: Mapping[str, Record]) -> str:
     parts = [HEADING.rstrip("\n"), to_markdown(shown)]
     parts += ["## What does not hold", "\n".join(_claims(records.values(), "refuted"))]
     parts += ["## Undecided, with the estimate beyond the bound", "\n".join(_claims(records.values(), "undecided"))]
-    parts += ["## What was not measured", "\n".join(f"- {line}" for line in _unknown(records))]
+    parts += [
+        "## What was not measured, and notes of the records",
+        "\n".join(f"- {line}" for line in _unknown(records)),
+    ]
     parts += ["## When, where and how to do it again", REDO, to_markdown(_runs(records))]
     return "\n\n".join(parts) + "\n"
 

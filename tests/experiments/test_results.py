@@ -66,7 +66,7 @@ def test_the_evidence_is_one_page(written: dict[str, str]) -> None:
     assert heads == [
         "## What does not hold",
         "## Undecided, with the estimate beyond the bound",
-        "## What was not measured",
+        "## What was not measured, and notes of the records",
         "## When, where and how to do it again",
     ]
     assert "headline" in next(
