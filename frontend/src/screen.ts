@@ -38,7 +38,7 @@ const ABOUT = [
   ["bars", "The time of each mask: found (computed before), put together (from known parts), or made (computed now)."],
   ["tabs", "`Caches`: what masks cost. `Ablate`: what each mechanism of the engine is worth. `Examples`: texts that must and must not be taken. `Model`: the run with and without the grammar, side by side. `Under the hood` is what the parser does: `Automaton`, `Chart` (its items), `Call stack`, `Derivation` (parse trees), `Triggers` (free text and tags), `Tokens` and `Mask` (what is allowed), `What next` and `Why` (what may come, or why not), `Compare` (with another engine)."],
   ["Automaton", "Filled: the parser is in this state. Pale: it waits for the rule that it called. Green ring: just made. Double ring: its rule may end here. Dashed: not made further yet; a dashed arrow calls a rule."],
-  ["keys", "← → one token, with Shift one byte; Home and End; the space bar plays the run; Ctrl+Z takes back an edit; t goes into the text, e into the source, / searches the tokens; [ ] change the tab; w or ▣ is the whole window."],
+  ["keys", "← → one token, with Shift one byte; Home and End; the space bar plays the run; Ctrl+Z or `take it back` takes back an edit; t goes into the text, e into the source, / searches the tokens; [ ] change the tab; w or ▣ is the whole window."],
 ];
 
 export default defineView("first", "screen", ({ view, model, host }: any) => {
@@ -93,7 +93,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const ask = (kind: string) => { flush(); send({ kind, prompt: prompt.value, seed: Number(seed.value), temperature: Number(warmth.value), grammar: constrained.checked, limit: Number(limit.value), chat: manner.value === "chat" }); };
   const controls = h("div", { class: "ms-ask" }, h("label", { class: "ms-wide-label" }, "Prompt ", prompt), h("div", { class: "ms-set" }, run, step, stop,
     h("label", {}, constrained, " grammar"), h("label", {}, "model ", speaker), h("label", {}, "seed ", seed), h("label", {}, "temp ", warmth), h("label", {}, "at most ", limit), manner, reads));
-  const look = h("span", { "data-testid": "look" });
+  const look = h("span", { role: "status", "data-testid": "look" });
 
   // -- the text ------------------------------------------------------------------------------------------------------
   const modes = h("div", { class: "ms-modes", role: "slider", tabindex: "0", "aria-label": "parts of the text", "aria-valuemin": 0, "data-testid": "modes" });
@@ -125,14 +125,17 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const branch = button("branch", "let the model go on with what it wanted, free of the grammar; Ctrl+Z brings this text back", "branch-here", () => ask("branch"));
   const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next", end, parses), next, h("div", { class: "ms-cap" }, "Wanted"), wanted, reason);
   // What Python objects to stands beside what is shown; else what was done here, until something else is.
-  let shown: Node | string = "";
+  let shown: Node | string = "", told: unknown[] = [];
   const show = (node: Node | string) => { shown = node; tell(); };
   const tell = () => {
     const { message: wrong, note, back, look: beside, offer } = bar();
+    const now = [wrong || shown || beside || note || "", wrong && offer, back && !wrong && !shown, view.offline()];
+    if (now.every((one, k) => one === told[k])) return;
+    told = now;
+    const [said, offered, takes, disabled] = now;
     look.classList.toggle("ms-wrong", Boolean(wrong));
-    look.replaceChildren(wrong || shown || note || (beside && h("button", { type: "button", class: "ms-hint", title: "go there", onclick: () => goto(text().tokens.findIndex(([, how]) => how === "overruled")) }, beside)) || "",
-      ...(wrong && offer ? [" ", button(offer, "open it so", "offer", () => send({ kind: "offer" }))] : []),
-      ...(back && !wrong && !shown ? [" ", button("take it back", "Ctrl+Z", "take-back", () => send({ kind: "undo" }))] : []));
+    look.replaceChildren(said, ...(offered ? [" ", h("button", { type: "button", title: "open it so", disabled, "data-testid": "offer", onclick: () => send({ kind: "offer" }) }, offered)] : []),
+      ...(takes ? [" ", h("button", { type: "button", title: note, disabled, "data-testid": "take-back", onclick: () => send({ kind: "undo" }) }, "take it back")] : []));
     look.title = look.textContent || "";
   };
   // What is below the text, and the tabs that choose it: stage.ts.

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Chart", "ChartItem", "Operation", "ParserEvent", "Step", "chart_of"]
 
-# Of reading on, at most a few seconds: an ambiguous text of n bytes takes n³ operations.  They are counted, and no
-# clock is read, since Python's garbage collector may take a second of its own meanwhile where a process holds much.
+# Of reading on, at most a few seconds: an ambiguous text of n bytes takes n³ operations.
 MAX_OPERATIONS = 4_000_000
 
 S = TypeVar("S", bytes, str, list[Any], tuple[Any, ...])

@@ -361,14 +361,14 @@ def test_a_model_is_run_from_the_screen(page: Page) -> None:
     page.get_by_test_id("prompt").fill("weather in Lund")
     page.get_by_test_id("run").click()
     speaker = page.get_by_test_id("speaker")
-    expect(speaker).to_have_text("the demo model wrote this", timeout=60_000)
+    expect(speaker).to_contain_text("the demo model wrote this", timeout=60_000)
     assert until(page, lambda: place(page) > 0)
-    expect(page.get_by_test_id("look")).to_have_text("Ctrl+Z brings back the text before")
+    expect(page.get_by_test_id("look")).to_contain_text("Ctrl+Z brings back the text before")
     page.get_by_test_id("screen").focus()
     page.keyboard.press("Control+z")
     expect(speaker).to_contain_text("a recorded run of SmolLM2")
     page.keyboard.press("Control+y")
-    expect(speaker).to_have_text("the demo model wrote this")
+    expect(speaker).to_contain_text("the demo model wrote this")
     page.screenshot(path=SHOTS / "screen-run.png")
 
 

@@ -167,7 +167,7 @@ def test_json_with_comments_that_was_pasted_says_where_they_may_stay() -> None:
 
 def test_json_as_a_text_of_json_says_what_to_take() -> None:
     (mistake,) = Source.of(json.dumps(json.dumps(WEATHER, indent=1))).check()
-    assert "take the JSON that it holds as a text" in mistake.message
+    assert "parse that text, and give the object" in mistake.message
     assert Source.of('"[^"]*"').language == "regex"
 
 
@@ -226,5 +226,5 @@ def test_schemas_are_no_tools() -> None:
 
 
 def test_a_schema_as_a_text_says_what_to_take() -> None:
-    with pytest.raises(ToolsError, match="an object, and not a string; take the JSON that it holds as a text"):
+    with pytest.raises(ToolsError, match="an object, and not a string; parse that text, and give the object"):
         Source.of([{"name": "f", "parameters": json.dumps(WEATHER)}]).grammar()

@@ -134,7 +134,7 @@ DRAFT_4 = "http://json-schema.org/draft-04/schema#"
             {"#/format": 'the format "uuid4" is not checked; did you mean "uuid"?'},
         ),
         ({"type": ["null", "string"], "format": "dateTime"}, {"#/format": 'did you mean "date-time"?'}),
-        ({"type": "string", "format": "ipvanyaddress"}, {"#/format": 'did you mean "ipv4"?'}),
+        ({"type": "string", "format": "ipvanyaddress"}, {"#/format": "say in a `pattern`"}),
         (
             {"type": "string", "format": "phone"},
             {"#/format": 'the format "phone" is not checked; say in a `pattern` what it is to be'},
@@ -160,6 +160,8 @@ DRAFT_4 = "http://json-schema.org/draft-04/schema#"
         ({"type": "integer", "ge": 1}, {"#/ge": "did you mean `minimum`?"}),
         ({"type": "string", "regex": "a"}, {"#/regex": "did you mean `pattern`?"}),
         ({"regex": "a"}, {}),
+        ({"type": "string", "title": "Name", "lt": "Pavadinimas"}, {}),  # in Lithuanian
+        ({"items": {"x-schema": {"type": "null"}, "exampleSchema": {"type": "null"}}}, {}),
         (
             {"items": {"schema": {"type": "null"}, "required": True}},
             {"#/items/schema": "put it in the place of what is around it", "#/items/required": "list the name"},
@@ -177,6 +179,7 @@ DRAFT_4 = "http://json-schema.org/draft-04/schema#"
         ({"const": 1, "nullable": True}, {"#/nullable": "for null write `anyOf` of this and"}),
         ({"anyOf": [{"type": "null"}, {"enum": [1]}], "nullable": True}, {}),
         ({"minLength": 1, "nullable": True}, {}),
+        ({"oneOf": [{"const": None}, {"type": "string"}], "nullable": True}, {}),
         ({"items": {"optional": False}}, {"#/items/optional": "list the name in `required` of the object around it"}),
         ({"items": {"optional": True}}, {}),
         ({"type": ["string", "null"], "nullable": True}, {}),

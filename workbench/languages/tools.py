@@ -282,8 +282,8 @@ def _found(tool: Json, place: str) -> _Found:
     kind = tool.get("type", "function")
     has_schema = any(isinstance(body_of(tool).get(key), Mapping) for key in SCHEMA_KEYS)
     if isinstance(kind, str) and kind in TYPES and not has_schema:
-        cure = 'of a function stands in parameters, beside its name; for one of several write {"anyOf": [...]}'
-        raise ToolsError(f"this is a schema, and no tool: that {cure}", place)
+        cure = 'beside its name; for one of several write {"anyOf": [...]}'
+        raise ToolsError(f"this is a schema, and no tool: the schema of a function stands in parameters, {cure}", place)
     if (isinstance(kind, str) and kind not in ("function", "custom") and not has_schema) or _is_provided(tool):
         named = f"of type {kind!r}" if "type" in tool else repr(next(iter(tool)))
         cure = "leave it out, or write it as a function"
@@ -305,7 +305,7 @@ def _found(tool: Json, place: str) -> _Found:
     if around == "toolSpec" and isinstance(schema, Mapping) and _is_wrapped(schema):
         schema, where = schema["json"], child(where, "json")
     if not isinstance(schema, Mapping | bool):
-        cure = "; take the JSON that it holds as a text" if isinstance(schema, str) and "{" in schema else ""
+        cure = "; parse that text, and give the object" if isinstance(schema, str) and "{" in schema else ""
         raise ToolsError(f"{schemas[0]} is a JSON schema, an object, and not {kind_of(schema)}{cure}", where)
     kind = schema.get("type") if isinstance(schema, Mapping) else None
     if isinstance(kind, str) and kind in _OTHER_TYPES:

@@ -492,7 +492,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         kind = content.get("kind") if isinstance(content, dict) else None
         if kind not in self.actions:
             self.message = ""
-        if kind in ("prefix", "text", "undo", "redo"):
+        if kind in ("prefix", "text", "token", "choose", "undo", "redo"):
             self._note = ""
         if kind not in ("offer", "models"):
             self._offer = None

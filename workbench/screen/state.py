@@ -258,10 +258,10 @@ def here_state(
     ahead: bool = True,
 ) -> tuple[Here, tuple[SourcePlace, ...]]:
     """The session's place, with what the model wanted there if `tokens` tell of it; and the places in the source that
-    refuse the model's favourite.  `asked`: whether reasons are looked for, which takes time; `judged`: whether
-    the source in use judged the run, else it is asked here what it says of the tokens that were likely, as it is where
-    the model was free; `reading`: the fate
-    of what was typed here; `ahead`: whether it is told what may come, which takes time too."""
+    refuse the model's favourite.  `asked`: whether reasons are looked for, which takes time; `judged`: whether the
+    source in use judged the run, else it is asked here what it says of the tokens that were likely, as it is where the
+    model was free; `reading`: the fate of what was typed here; `ahead`: whether it is told what may come, which takes
+    time too."""
     index = session.index
     token = tokens[index] if not session.place.offset and index < len(tokens) else None
     if token is not None and matched(session.steps, tokens) < min(index, len(session.steps)):

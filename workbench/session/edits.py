@@ -227,7 +227,8 @@ class Edits:
         self, grammar: object, *, language: str | None = None, anew: bool = False, **reading: object
     ) -> Reading | Draft:
         """`Session.set_grammar` for who is still typing: a text with mistakes becomes the `draft`, which is returned,
-        and the grammar in use stays; `anew`: another source is opened, and then there is none."""
+        and the grammar in use stays; `anew`: another source is opened, and then no
+        grammar is in use."""
         source, here = self._sourced(grammar, language, reading), NOTHING if anew else self._core.document
         draft = draft_of_example(source, here)
         try:

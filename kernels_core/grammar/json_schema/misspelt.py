@@ -11,6 +11,7 @@ Read on: `keywords/` (the words), `explain.py` (who tells).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -35,6 +36,7 @@ _FOREIGN: Final = {
     "min": "minimum", "max": "maximum", "bsonType": "type", "optionalProperties": "properties",
     "ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum",
 }  # fmt: skip
+_OF_NUMBERS: Final = ("ge", "gt", "le", "lt")  # with anything else these are names: of members, of languages
 _SIZES: Final = {"string": "Length", "array": "Items", "object": "Properties"}
 _SIZED: Final = (*_SIZES, "integer", "number")
 TYPES: Final = {
@@ -56,11 +58,10 @@ _SILENT: Final = frozenset(
     ("password", "byte", "binary", "path", "file-path", "directory-path", "text", "textarea", "markdown", "html")
 )
 _MEANT: Final = {
-    "url": "uri", "guid": "uuid", "ip": "ipv4", "ip-address": "ipv4", "ipvanyaddress": "ipv4", "idn-hostname": "",
+    "url": "uri", "guid": "uuid", "ip": "ipv4", "ip-address": "ipv4", "idn-hostname": "",
 }  # fmt: skip
 _WRAPPERS: Final = ("schema", "json", "example")
 _AROUND: Final = _WRAPPERS[:2]  # a schema that is meant to be that of what is around it
-_NARROWING: Final = frozenset(("$ref", "enum", "const", "anyOf", "oneOf", "allOf"))
 
 
 class Doubt(NamedTuple):
@@ -131,7 +132,7 @@ def _doubts_in(base: str, document: Any) -> Iterator[Doubt]:
             yield Doubt(pointer, strays[0], reason, "if this is a member, write it in `properties`")
         # Of a document that is nothing but this, who reads it tells.
         elif (pointer != "#" or "required" in schema) and schema.keys() & KEYWORDS.keys() <= _BESIDE_A_SCHEMA:
-            for name in [name for name in odd if name.lower().endswith(_AROUND) and _is_schema(schema[name])][:1]:
+            for name in [name for name in odd if _is_around(name) and _is_schema(schema[name])][:1]:
                 reason = f"no keyword is called `{name}`, and a schema under such a name forbids nothing"
                 yield Doubt(pointer, name, reason, "put it in the place of what is around it")
         inside = schema.get("properties")
@@ -197,7 +198,7 @@ def _said(name: str, inner: Any, schema: Mapping[str, Any]) -> tuple[str, str, b
     if name == "required":
         return "a Boolean requires nothing since draft 4", _REQUIRE, True
     if name == "optional" and inner is False:
-        return "`optional` is no keyword: a member may be missing", _REQUIRE, False
+        return "`optional` is no keyword: a member that is not in `required` may be missing", _REQUIRE, False
     if name == "nullable":
         if _takes_null(schema):
             return None
@@ -208,21 +209,24 @@ def _said(name: str, inner: Any, schema: Mapping[str, Any]) -> tuple[str, str, b
         return reason, "name another one in `$schema`", False
     sizes = [_SIZES[kind] for kind in _types(schema) if isinstance(kind, str) and kind in _SIZES]
     meant = name + "".join(sizes[:1] or ["imum"]) if name in ("min", "max") else meant_by(name)
-    if name == "regex" and "type" in schema:  # without, it may be a request's
+    if name == "regex" and "string" in _types(schema) and isinstance(inner, str):  # else it may be a request's
         meant = "pattern"
+    if name in _OF_NUMBERS and (isinstance(inner, bool) or not isinstance(inner, int | float | Decimal)):
+        return None
     if not meant or meant in schema:
         return None
     return f"`{name}` is no keyword: it forbids nothing", f"did you mean `{meant}`?", True
 
 
 def _takes_null(schema: Mapping[str, Any]) -> bool:
-    """Whether null is plainly among the values of a schema."""
+    """Whether null is among the values of a schema, or may be by what it refers to."""
     if kinds := _types(schema):
         return "null" in kinds
     options = [one for name in ("anyOf", "oneOf") if isinstance(schema.get(name), list) for one in schema[name]]
-    listed = schema["enum"] if isinstance(schema.get("enum"), list) else [schema.get("const", "")]
-    said = any(isinstance(one, Mapping) and "null" in _types(one) for one in options) or None in listed
-    return said or schema.keys().isdisjoint(_NARROWING)
+    if options:
+        return any(isinstance(one, Mapping) and _takes_null(one) for one in options)
+    listed = schema["enum"] if isinstance(schema.get("enum"), list) else [schema.get("const")]
+    return None in listed or schema.keys().isdisjoint(("enum", "const"))
 
 
 def _types(schema: Mapping[str, Any]) -> list[Any]:
@@ -235,6 +239,12 @@ def is_stray(name: str, inner: Any) -> bool:
     if name in KEYWORDS or name.startswith("x-") or not _is_schema(inner):
         return False
     return not meant_by(name) and not name.lower().endswith(_WRAPPERS)
+
+
+def _is_around(name: str) -> bool:
+    """Whether what stands under this name is meant to be the schema of what is around it."""
+    word = name.lower()
+    return word.endswith(_AROUND) and not word.startswith(("x-", "@", "example"))
 
 
 def _is_schema(inner: Any) -> bool:
