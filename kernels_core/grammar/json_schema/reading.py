@@ -63,7 +63,7 @@ class Reader:
             return FALSE
         if not isinstance(schema, dict):
             is_json = isinstance(schema, str) and schema.lstrip()[:1] == "{"
-            cure = "; take the JSON that it holds as a text" if is_json else ""
+            cure = "; parse that text, and give the object" if is_json else ""
             raise Malformed(f"a schema must be an object or a Boolean, not {kind_of(schema)}{cure}")
         if not entered and not _NAMING.isdisjoint(schema):
             context = self.documents.inside(schema, context)
