@@ -13,6 +13,7 @@ import pytest
 
 import workbench as wb
 from workbench.explorer.explorer import Explorer
+from workbench.languages import NOTHING
 from workbench.screen import kept as store
 from workbench.screen.gallery import FIRST
 from workbench.screen.recent import opened_last
@@ -235,7 +236,7 @@ def test_a_source_that_cannot_be_read_any_more_keeps_the_text_away_from_another(
         before = after.text
         press(after, "restore")
         assert after.session.edits.draft is not None
-        assert after.session.document == FIRST.source
+        assert after.session.document == NOTHING
         assert after.session.examples == ()
         after.desk.do("undo")
         assert after.text == before
