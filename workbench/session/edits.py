@@ -17,8 +17,8 @@ import numpy as np
 from kernels_core import GrammarCompiler
 from kernels_core.errors import MaskscopeError
 from kernels_core.inspect.classic import in_common
-from workbench.languages import Draft, Source
-from workbench.languages.draft import NOTHING, draft_of
+from workbench.languages import NOTHING, Draft, Source
+from workbench.languages.draft import draft_of
 from workbench.languages.sample import draft_of_example
 from workbench.session.core import Change, Core
 from workbench.session.history import Place, Step, Tape, Unit
@@ -227,8 +227,7 @@ class Edits:
         self, grammar: object, *, language: str | None = None, anew: bool = False, **reading: object
     ) -> Reading | Draft:
         """`Session.set_grammar` for who is still typing: a text with mistakes becomes the `draft`, which is returned,
-        and the grammar in use stays; `anew`: another source is opened, and then no
-        grammar is in use."""
+        and the grammar in use stays; `anew`: another source is opened, and then no grammar is in use."""
         source, here = self._sourced(grammar, language, reading), NOTHING if anew else self._core.document
         draft = draft_of_example(source, here)
         try:
