@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from math import isnan, nan
 from pathlib import Path
 from typing import Any, Final
@@ -47,12 +48,13 @@ def check_section(section: str) -> None:
         raise ValueError(f"a section is named by words, not {section!r}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Record:
     """One section of the results.
 
     origin: lines of Markdown that say where the numbers come from (`report.provenance`).  day: of the last trial.
-    figure: the name of its picture, if there is one.  note: what a reader must know of this run.
+    figure: the name of its picture, if there is one.  note: what a reader must know of this run; its first paragraph
+    stands in the evidence.
     measured: the claims with their numbers.
     """
 
@@ -71,7 +73,7 @@ class Record:
         """Of its page and its file, without what comes behind the dot."""
         return self.section.replace(" ", "-")
 
-    @property
+    @cached_property
     def verdicts(self) -> list[ClaimVerdict]:
         """What became of its claims, by the rules of today."""
         return decide(self.measured)

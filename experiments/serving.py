@@ -351,17 +351,21 @@ def plot(trials: pd.DataFrame) -> go.Figure:
 def _over(
     of: Callable[[Row], float], trials: pd.DataFrame, *, closed: bool = True, peers: bool = False
 ) -> Effect | None:
-    """Of the largest batch: ours over the free engine's or (peers) the best peer's, request by request."""
+    """Of the largest batch: ours over the free engine's or (peers) the best peer's, request by request; of the sources
+    the one where that is most."""
     done = trials[(trials["offered"] == 0) == closed]
-    ours: list[float] = []
-    theirs: list[float] = []
-    for row in done[done["rows"] == done["rows"].max()].to_dict("records"):
-        if peers and not row["peers"]:
-            continue
-        times = {name: [of(one) for one in requests] for name, requests in row["requests"].items()}
-        ours += times[OURS]
-        theirs += min((times[name] for name in row["peers"]), key=sum) if peers else times[FREE]
-    return ratio(ours, theirs, "requests") if ours else None
+    sources: list[Effect] = []
+    for _, trials_of_one in done[done["rows"] == done["rows"].max()].groupby("source", sort=False):
+        ours: list[float] = []
+        theirs: list[float] = []
+        for row in trials_of_one.to_dict("records"):
+            if peers and not row["peers"]:
+                continue
+            times = {name: [of(one) for one in requests] for name, requests in row["requests"].items()}
+            ours += times[OURS]
+            theirs += min((times[name] for name in row["peers"]), key=sum) if peers else times[FREE]
+        sources += [ratio(ours, theirs, "requests")] if ours else []
+    return max(sources, key=lambda one: one.size, default=None)
 
 
 def _whole(one: Row) -> float:
@@ -375,7 +379,7 @@ CLAIMS: Final = (
         effect=partial(_over, _token),
         at_most=1.06,
         paper="latency end to end within 6 % of unconstrained (section 4.3)",
-        differs="Another loop, and models with random weights along given texts",
+        differs="Another loop, and models with random weights along given texts; of schemas and tools the slower",
     ),
     Claim(
         text="In a closed loop a request takes no longer than with the best peer, from its coming to its last token.",

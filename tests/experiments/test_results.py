@@ -11,7 +11,7 @@ import pytest
 
 from experiments import evidence as evidence_module
 from experiments.claims import FEWEST, Claim, ClaimVerdict
-from experiments.evidence import LACKING, ROWS, Cell, Row, evidence
+from experiments.evidence import LACKING, ROWS, Row, evidence
 from experiments.pages import DOCS, pages, quoting, recorded, write_pages
 from experiments.quotes import quoted, renewed
 from experiments.record import Record, ShownTable, load_records
@@ -64,8 +64,9 @@ def test_the_evidence_is_one_page(written: dict[str, str]) -> None:
     assert len(lines) <= 120
     heads = [line for line in lines if line.startswith("## ")]
     assert heads == [
+        "## Short answers",
+        "## Row by row",
         "## What does not hold",
-        "## Undecided, with the estimate beyond the bound",
         "## What was not measured, and notes of the records",
         "## When, where and how to do it again",
     ]
@@ -130,24 +131,58 @@ def test_a_section_shows_its_claims_and_tables(tmp_path: Path) -> None:
 
 
 def test_the_evidence_tells_what_is_held_and_what_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    cell = Cell("Times, us", "avg", "us")
+    ours, theirs = "{masks | Times | avg | ours} us", "a|b: {masks | Times | avg | engine=a|b} us"
     rows = (
-        Row("table 1", "How long?", "masks", "a ratio", cell, "a|b"),
+        Row("table 1", "How long?", "masks", "a ratio", ours=ours, theirs=theirs),
         Row("table 2", "And this?", "nonesuch", "a ratio", differs="no: another"),
     )
     monkeypatch.setattr(evidence_module, "ROWS", rows)
+    monkeypatch.setattr(evidence_module, "ANSWERS", {"How long?": "{masks | a ratio} of theirs, {masks | no ratio}."})
     page = evidence({"masks": made()})
+    assert f"- **How long?** 0.0500 of theirs, {LACKING}." in page
     row = "| table 1 | [How long?](results/masks.md) | 0.0500 (0.0450 to 0.0550) | 1.50 us | a\\|b: 1,234 us | "
-    assert f"{row}12 schemas | 🟢 at most 0.1 | the same |" in page
+    assert f"{row}12 schemas | 🟢 at most 0.1 | the same | A |" in page
+    assert "| A | 2026-11-26 | abc | 2 x CPU, 1 GB | [masks](results/masks.md) |" in page
     assert "| table 2 |" not in page
     assert "No recorded run: table 2: and this?." in page
     assert "In no recorded run: xgrammar-default, llguidance, " in page
-    refuted = evidence({"masks": made(size=0.5)})
-    assert "- [masks](results/masks.md): It is so: 0.500 (0.450 to 0.550), must be at most 0.1." in refuted
-    assert LACKING in evidence({"masks": made(tables=[])})
+    assert LACKING in evidence({"masks": made(tables=[])}).partition("| table 1")[2]
     few = evidence({"masks": made(units=3)})
     assert "Too few units to decide, fewer than 10: masks (1 claim)." in few
     assert "⚪ at most 0.1 (3 units)" in few
+
+
+def test_the_evidence_lists_what_does_not_hold_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    refuted = {"masks": made(size=0.5)}
+    line = "- [masks](results/masks.md): 🔴 It is so: 0.500 (0.450 to 0.550), must be at most 0.1."
+    monkeypatch.setattr(evidence_module, "ROWS", ())
+    assert line in evidence(refuted)
+    assert line not in evidence({"masks": made()})
+    monkeypatch.setattr(evidence_module, "ROWS", (Row("table 1", "How long?", "masks", "a ratio"),))
+    assert line not in evidence(refuted)
+    assert "| 🔴 at most 0.1 |" in evidence(refuted)
+
+
+def test_a_figure_without_an_interval_is_never_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = "masks | Times | avg | ours ÷ masks | Times | avg | a|b"
+    rows = (
+        Row("a", "No bound?", "masks", value=value, unit="of theirs", n="1 run"),
+        Row("b", "Within?", "masks", "a ratio", value=value),
+        Row("c", "Beyond?", "masks", "a ratio", value="masks | Times | avg | ours", unit="us"),
+    )
+    monkeypatch.setattr(evidence_module, "ROWS", rows)
+    page = evidence({"masks": made(day="2026-11-25"), "tools": made("tools")})
+    assert "| [No bound?](results/masks.md) | 0.00122 of theirs |  |  | 1 run | no bound | the same | B |" in page
+    assert "| 0.00122 |  | published: 1 (table 1) |  | ⚪ at most 0.1 (within it, but without an interval) |" in page
+    assert "| 1.50 us |  | published: 1 (table 1) |  | ⚪ at most 0.1 (beyond it, but without an interval) |" in page
+
+
+def test_of_a_note_the_first_paragraph_is_in_the_evidence() -> None:
+    record = made(note="Read [this](that.csv).\n\nAnd more.")
+    page = evidence({"masks": record})
+    assert "- masks: Read [this](results/that.csv)." in page
+    assert "And more." not in page
+    assert "And more." in pages({"masks": record})["results/masks.md"]
 
 
 def test_quoted_figures_follow_the_records() -> None:
@@ -158,9 +193,12 @@ def test_quoted_figures_follow_the_records() -> None:
     now = renewed(text, records)
     assert re.findall(r"([\d.,]+)<!--", now) == ["0.05", "0.0", "5"]
     assert renewed("1<!-- masks | Times | avg | a|b -->", records) == "1,234<!-- masks | Times | avg | a|b -->"
+    assert quoted("masks | Times | avg | engine=a|b ÷ masks | Times | avg | ours", records) == pytest.approx(1234 / 1.5)
     for wrong in (
         "masks | nonesuch | avg",
         "masks | Times | avg | nobody",
+        "masks | Times | avg | avg=a|b",
+        "masks | Times | engine | ours",
         "nonesuch | a ratio",
         "masks | Times | p50 | ours",
     ):

@@ -109,10 +109,10 @@ def served(first: float, each: float, count: int = 12) -> list[dict[str, Any]]:
     return [{"came": 0.0, "tokens": [first + each * step for step in range(5)]} for _ in range(count)]
 
 
-def served_row(load: float = 0.0, rows: int = 16, ours: float = 0.01) -> dict[str, Any]:
+def served_row(load: float = 0.0, rows: int = 16, ours: float = 0.01, source: str = "schemas") -> dict[str, Any]:
     requests = {"free": served(0.1, 0.01), "ours": served(0.1, ours), "a": served(0.9, 0.02), "b": served(0.2, 0.03)}
     return {
-        "status": "ok", "source": "schemas", "rows": rows, "offered": load, "engines": list(requests),
+        "status": "ok", "source": source, "rows": rows, "offered": load, "engines": list(requests),
         "peers": ["a", "b"], "requests": requests, "took_s": dict.fromkeys(requests, 2.0),
     }  # fmt: skip
 
@@ -123,8 +123,8 @@ def test_claims_are_on_the_largest_batch_request_by_request() -> None:
     assert (str(token), token.units, round(token.size, 6)) == ("held", 12, 1.0)
     assert request.size == pytest.approx(0.14 / 0.32)  # a whole request: `b` is the best peer
     assert first.size == pytest.approx(0.5)
-    slow, *_ = judge(serving.CLAIMS, pd.DataFrame([served_row(ours=0.02)]))
-    assert (slow.word, round(slow.size, 6)) == ("refuted", 2.0)
+    slow, *_ = judge(serving.CLAIMS, pd.DataFrame([served_row(ours=0.005), served_row(ours=0.02, source="tools")]))
+    assert (slow.word, round(slow.size, 6), slow.units) == ("refuted", 2.0, 12)  # the source that is slower decides
 
 
 def test_goodput_counts_requests_that_are_soon_and_smooth() -> None:
