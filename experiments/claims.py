@@ -1,8 +1,8 @@
 """Claims judged by numbers: held, refuted or undecided, with the size of the effect and its interval.
 
-An experiment declares `CLAIMS`: each says in a sentence what should come out, how the number is computed from the
-trials, and which bound it must keep.  `judge` computes it with a 95 % interval over independent units (schemas, sets of
-tools, runs), and says
+An experiment declares `CLAIMS`: each says in a sentence what should come out, by which number, and which bound it must
+keep (`claims.toml`), and how the number is computed from the trials (`claims_of`).  `judge` computes it with a 95 %
+interval over independent units (schemas, sets of tools, runs), and says
 
 - held: the whole interval keeps the bound, also when all claims of the section are looked at together (Holm);
 - refuted: none of it does, in the same way;
@@ -11,19 +11,19 @@ tools, runs), and says
 What must hold *every* time (`always`) has no interval: the worst unit decides, one is enough to refute it, and
 `FEWEST` are needed to say that it held.  Units that turn out equal (trials with the same `content`) count once.
 
-Read on: `registry.py` (who declares them), `pairs.py` (times of two engines on the same inputs),
-`bounds.toml` (since when a bound stands).
+Read on: `registry.py` (who declares them), `pairs.py` (times of two engines on the same inputs).
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ from scipy import stats
 
 from experiments.columns import Column, explained, finished
 
-BOUNDS_FILE: Final = Path(__file__).with_name("bounds.toml")
+REGISTER: Final = Path(__file__).with_name("claims.toml")
 FEWEST: Final = 10
 """Independent units without which nothing is called held; intervals of fewer cover too seldom."""
 RESAMPLES: Final = 2000
@@ -91,18 +91,22 @@ class Effect:
         return float(low), float(high)
 
 
+Measure: TypeAlias = Callable[[pd.DataFrame], Effect | None]
+"""Computes a claim's number from the finished trials; None, or an effect without units, where those that it needs were
+not run."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """One sentence that numbers can refute.
 
-    what: the number in a few words, with its unit.  effect: computes it from the finished trials; None, or an effect
-    without units, where those that it needs were not run.  at_most, at_least: the bound, one of the two.
+    what: the number in a few words, with its unit.  effect: computes it.  at_most, at_least: the bound, one of the two.
     always: of every unit.  paper: the paper's number, and where it stands.  differs: a sentence on why ours is another.
     """
 
     text: str
     what: str
-    effect: Callable[[pd.DataFrame], Effect | None]
+    effect: Measure
     at_most: float | None = None
     at_least: float | None = None
     always: bool = False
@@ -253,20 +257,45 @@ def _short(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
 
 
-# -- bounds -----------------------------------------------------------------------------------------------------------
+# -- the register ------------------------------------------------------------------------------------------------------
 # A bound that was chosen after the numbers were seen proves nothing.  So every bound is written down with a day before
 # its experiment is run, the bounds that it had before stay there, and pages of results tell what moved and when.
 
+BOUND: Final = re.compile(r"(always )?at (most|least) ([\d.,]+)")
+
 
 @cache
-def _read() -> dict[str, dict[str, list[list[str]]]]:
-    return tomllib.loads(BOUNDS_FILE.read_text())
+def _read() -> dict[str, dict[str, dict[str, Any]]]:
+    return tomllib.loads(REGISTER.read_text())
+
+
+def claims_of(experiment: str, effects: Mapping[str, Measure]) -> tuple[Claim, ...]:
+    """The claims that are registered for an experiment; effects: how each number is computed, by the claim's name.
+
+    `ValueError` where one is not registered, or has no effect.
+    """
+    registered = _read()[experiment]
+    if apart := registered.keys() ^ effects.keys():
+        raise ValueError(f"{experiment}: registered without an effect, or the other way round: {', '.join(apart)}")
+    return tuple(_claim(known, effects[name]) for name, known in registered.items())
+
+
+def _claim(known: Mapping[str, Any], effect: Measure) -> Claim:
+    words = known["bounds"][-1][1]
+    bound = BOUND.fullmatch(words)
+    if bound is None:
+        raise ValueError(f"{known['text']!r}: write at most or at least, and a number, not {words!r}")
+    always, side, number = bound.groups()
+    limit = float(number.replace(",", ""))
+    said = {name: known.get(name, "") for name in ("text", "what", "paper", "differs")}
+    most, least = (limit, None) if side == "most" else (None, limit)
+    return Claim(**said, effect=effect, at_most=most, at_least=least, always=always is not None)
 
 
 def bounds_of(experiment: str) -> dict[str, list[tuple[str, str]]]:
     """By the text of each claim: the day and the bound (`Claim.bound`), the newest last."""
-    known = _read().get(experiment, {})
-    return {text: [(day, bound) for day, bound in entries] for text, entries in known.items()}
+    known = _read().get(experiment, {}).values()
+    return {one["text"]: [(day, bound) for day, bound in one["bounds"]] for one in known}
 
 
 def history_of(experiment: str, text: str, measured: str) -> str:

@@ -22,7 +22,7 @@ import plotly.express as px
 import plotly.graph_objects as go
 
 from experiments import datasets, reuse
-from experiments.claims import Claim, Effect, ratio
+from experiments.claims import Effect, claims_of, ratio
 from experiments.columns import Column, Table, where
 from experiments.engines import open_engine
 from experiments.figures import BY_ENGINE
@@ -141,49 +141,15 @@ def _over(
     return ratio([first[seed] for seed in seeds], [second[seed] for seed in seeds], "draws")
 
 
-CLAIMS: Final = (
-    Claim(
-        text="Compiling 50 tools that are chosen anew costs us hardly more than compiling the same ones again.",
-        what="compile 50 tools without a cache of grammars, dynamic / static, ours",
-        effect=partial(_over, (OURS, "dynamic"), (OURS, "static")),
-        at_most=1.5,
-    ),
-    Claim(
-        text="With the cache of grammars requests that choose 50 tools take at most twice what they take without it.",
-        what="compile 50 tools, dynamic, ours with a cache of grammars / without",
-        effect=partial(_over, (REMEMBERING, "dynamic"), (OURS, "dynamic")),
-        at_most=2.0,
-    ),
-    Claim(
-        text="Dynamic requests of 50 tools take at most five times as long as those of 5 tools.",
-        what="compile, dynamic, 50 tools / 5 tools, ours with a cache of grammars",
-        effect=partial(_over, (REMEMBERING, "dynamic"), (REMEMBERING, "dynamic"), sizes=(MOST, FEWEST)),
-        at_most=5.0,
-        paper="much more gently with the number of tools than XGrammar (figure 6, without numbers)",
-    ),
-    *(
-        Claim(
-            text=f"Dynamic requests of 50 tools compile in at most half of {peer}'s time.",
-            what=f"compile 50 tools, dynamic, ours with a cache of grammars / {peer}",
-            effect=partial(_over, (REMEMBERING, "dynamic"), (peer, "dynamic")),
-            at_most=0.5,
-            paper=paper,
-        )
-        for peer, paper in (
-            ("xgrammar", "much less (figure 6, without numbers)"),
-            ("llguidance", ""),
-        )
-    ),
-    Claim(
-        text="Static requests of 50 tools take no longer than xgrammar's, both remembering whole grammars.",
-        what="later static requests of 50 tools, ours with grammars remembered / xgrammar",
-        effect=partial(_over, (REMEMBERING, "static"), ("xgrammar", "static")),
-        at_most=1.0,
-    ),
-    Claim(
-        text="Compiling each static request anew, ours takes no longer than xgrammar, which remembers them.",
-        what="later static requests of 50 tools, ours without a cache of grammars / xgrammar with one",
-        effect=partial(_over, (OURS, "static"), ("xgrammar", "static")),
-        at_most=1.0,
-    ),
+CLAIMS: Final = claims_of(
+    "compile-dynamic",
+    {
+        "dynamic / static": partial(_over, (OURS, "dynamic"), (OURS, "static")),
+        "remembering / not": partial(_over, (REMEMBERING, "dynamic"), (OURS, "dynamic")),
+        "50 tools / 5": partial(_over, (REMEMBERING, "dynamic"), (REMEMBERING, "dynamic"), sizes=(MOST, FEWEST)),
+        "dynamic, xgrammar": partial(_over, (REMEMBERING, "dynamic"), ("xgrammar", "dynamic")),
+        "dynamic, llguidance": partial(_over, (REMEMBERING, "dynamic"), ("llguidance", "dynamic")),
+        "static, both remember": partial(_over, (REMEMBERING, "static"), ("xgrammar", "static")),
+        "static, xgrammar remembers": partial(_over, (OURS, "static"), ("xgrammar", "static")),
+    },
 )

@@ -29,7 +29,7 @@ import plotly.express as px
 import plotly.graph_objects as go
 
 from experiments import datasets
-from experiments.claims import Claim, Effect, mean, slope, worst
+from experiments.claims import Effect, claims_of, mean, slope, worst
 from experiments.columns import Column, Table, where
 from experiments.figures import LOG
 from experiments.trial import Params
@@ -322,50 +322,14 @@ def _costs(columns: Sequence[str], trials: pd.DataFrame) -> Effect:
     return Effect(len(logs), "sets of tags", lambda chosen: float(np.exp(logs[chosen].mean())))
 
 
-CLAIMS: Final = (
-    Claim(
-        text="The plain grammar and TagDispatch take the same texts.",
-        what="sampled texts of a set of tags that only one of the two takes",
-        effect=lambda sets: worst(sets["disagree"], "sets of tags"),
-        at_most=0,
-        always=True,
-    ),
-    Claim(
-        text="The plain grammar of tools' tags grows at least as the automaton does.",
-        what="exponent of the EBNF's symbols in the automaton's states, tags of tools",
-        effect=partial(_growth, "tools"),
-        at_least=0.95,
-        paper="1.01, fitted to table 2, for random tags",
-    ),
-    Claim(
-        text="So does the plain grammar of random tags.",
-        what="exponent of the EBNF's symbols in the automaton's states, random tags",
-        effect=partial(_growth, "random"),
-        at_least=0.95,
-        paper="1.01, fitted to table 2",
-        differs=(
-            "The paper's EBNF stays linear, as ours does only with failure links for references, which is another "
-            "language; the exact one has to follow them and grows faster"
-        ),
-    ),
-    Claim(
-        text="As TagDispatch a set of tags compiles and makes its first mask in less time than as a plain grammar.",
-        what="compile and first mask, TagDispatch / plain, geometric mean",
-        effect=partial(_costs, ("compile_ns", "first_mask_ns")),
-        at_most=1.0,
-    ),
-    Claim(
-        text="The first mask alone takes no longer with TagDispatch.",
-        what="first mask, TagDispatch / plain, geometric mean",
-        effect=partial(_costs, ("first_mask_ns",)),
-        at_most=1.0,
-        differs="A plain rule of the automaton reads one character; TagDispatch has to find every tag inside a token.",
-    ),
-    Claim(
-        text="The automaton of TagDispatch is at most a tenth larger than Aho and Corasick's, contents included.",
-        what="states of TagDispatch / states of the Aho-Corasick automaton",
-        effect=lambda sets: worst(sets["dispatch_states"] / sets["ac_states"], "sets of tags"),
-        at_most=1.1,
-        always=True,
-    ),
+CLAIMS: Final = claims_of(
+    "dispatch-size",
+    {
+        "same texts": lambda sets: worst(sets["disagree"], "sets of tags"),
+        "growth, tools": partial(_growth, "tools"),
+        "growth, random": partial(_growth, "random"),
+        "compile and first mask": partial(_costs, ("compile_ns", "first_mask_ns")),
+        "first mask": partial(_costs, ("first_mask_ns",)),
+        "states": lambda sets: worst(sets["dispatch_states"] / sets["ac_states"], "sets of tags"),
+    },
 )

@@ -31,7 +31,7 @@ READING: Final = (
     "**Numbers** say what they are: *of theirs* (ours / theirs, below 1 ours takes less), *times* (the quotient stands "
     "beside them), %, points (of 100 answers). In brackets: the 95 % interval, over the *n* units of one run; another "
     "day or machine can fall outside of it, and samples differ from row to row: compare figures within a row.",
-    "**Verdicts** are about bounds that we set ourselves (`bounds.toml`): 🟢 held, 🔴 missed, ⚪ undecided, by the "
+    "**Verdicts** are about bounds that we set ourselves (`claims.toml`): 🟢 held, 🔴 missed, ⚪ undecided, by the "
     f"whole interval, at the level that Holm's correction asks over the claims of a section, on {FEWEST} units or "
     "more. A missed bound does not mean that a peer takes less. Bounds are registered since 2026-11-27; runs before "
     "that were looked at.",

@@ -25,7 +25,7 @@ import plotly.express as px
 import plotly.graph_objects as go
 
 from experiments import ablation, datasets
-from experiments.claims import FEWEST, Claim, Effect
+from experiments.claims import FEWEST, Effect, claims_of
 from experiments.columns import Column, Table
 from experiments.datasets import CaseName, find_cases, load_case
 from experiments.engines import warm_up
@@ -200,19 +200,4 @@ def plot(trials: pd.DataFrame) -> go.Figure:
     return figure.update_yaxes(title="ms, weighted average")
 
 
-PAPER: Final = {
-    "jit": "preprocessing 8.1 times less, masks 15.9 times more (table 4)",
-    "cache": "masks 2.2 times less (table 4)",
-    "repetition": "preprocessing 99.6 and masks 2.6 times less (table 4)",
-}
-CLAIMS: Final = tuple(
-    Claim(
-        text=f"A cold request takes less with {mechanism}, whatever the other two do.",
-        what=f"a cold request without / with {mechanism}, over the combinations of the others",
-        effect=partial(_effect, (at,)),
-        at_least=1.05,
-        paper=PAPER[name],
-        differs="A geometric mean of whole requests, where the paper has averages of preprocessing and of a mask",
-    )
-    for at, (name, (mechanism, _)) in enumerate(FACTORS.items())
-)
+CLAIMS: Final = claims_of("factorial", {name: partial(_effect, (at,)) for at, name in enumerate(FACTORS)})

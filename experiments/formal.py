@@ -26,7 +26,7 @@ import plotly.express as px
 import plotly.graph_objects as go
 
 from experiments import datasets
-from experiments.claims import Claim, Effect, mean, worst
+from experiments.claims import Effect, claims_of, mean, worst
 from experiments.columns import Column, Table, where
 from experiments.datasets import CaseName, load_case
 from experiments.figures import GREEN, RED, YELLOW
@@ -231,40 +231,7 @@ def _uncertain(trials: pd.DataFrame) -> Effect:
     return mean(100 * done["large_looked_ahead"] / done["large_decisions"], "grammars")
 
 
-CLAIMS: Final = (
-    Claim(
-        text="Every token is accepted, uncertain or rejected as the definitions say.",
-        what="tokens of a grammar that are in another set",
-        effect=_never("misplaced"),
-        at_most=0,
-        always=True,
-        paper="by construction (table 6)",
-    ),
-    Claim(
-        text="An uncertain token is allowed exactly where its callers can read the rest.",
-        what="uncertain tokens of a grammar that are judged otherwise",
-        effect=_never("misjudged"),
-        at_most=0,
-        always=True,
-        paper="by construction (table 6)",
-    ),
-    Claim(
-        text="The mask is what the three steps of the table give.",
-        what="masks of a grammar that differ",
-        effect=_never("masks_differ"),
-        at_most=0,
-        always=True,
-        paper="by construction (table 6)",
-    ),
-    Claim(
-        text="Hardly any token of a large vocabulary is uncertain once a lookahead has dropped what no caller takes.",
-        what="uncertain tokens at a state after lookahead, the engine's own options, % of 131,072",
-        effect=_uncertain,
-        at_most=1.0,
-        paper="less than 1 % (XGrammar, with its context expansion, over its own grammars)",
-        differs=(
-            "By table 6 alone more are uncertain (see the table): where a rule of blanks may end, every token that "
-            "begins with a blank is"
-        ),
-    ),
+CLAIMS: Final = claims_of(
+    "formal",
+    {name: _never(name) for name in ("misplaced", "misjudged", "masks_differ")} | {"uncertain": _uncertain},
 )

@@ -27,7 +27,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from experiments import datasets
-from experiments.claims import Chosen, Claim, Effect
+from experiments.claims import Chosen, Effect, claims_of
 from experiments.columns import Column, Table, where
 from experiments.engines import open_engine
 from experiments.measurement import rotate
@@ -368,24 +368,4 @@ def _share_sent(frame: pd.DataFrame) -> Effect | None:
     return Effect(steps, "steps", lambda chosen: max(float(share[chosen].mean()) for share in shares))
 
 
-CLAIMS: Final = (
-    Claim(
-        text="On a GPU a constrained token costs at most 1 % more than a free one, at batch 1, 16 and 128.",
-        what="added to a free step in the worst setting, masks known, %",
-        effect=_worst_added,
-        at_most=1,
-        paper="at most 6 % (section 4.3)",
-    ),
-    Claim(
-        text="On a GPU masks add at most a third of what the best peer's add.",
-        what="added by ours / by the best peer, masks known, sums over the settings",
-        effect=_of_best_peer,
-        at_most=1 / 3,
-    ),
-    Claim(
-        text="A step sends at most a thousandth of what rows of bits take, once masks are known.",
-        what="bytes for masks a warm step / bytes of rows of bits, in the worst setting",
-        effect=_share_sent,
-        at_most=1 / 1000,
-    ),
-)
+CLAIMS: Final = claims_of("gpu", {"added": _worst_added, "of the best peer": _of_best_peer, "sent": _share_sent})

@@ -17,7 +17,7 @@ import plotly.express as px
 import plotly.graph_objects as go
 
 from experiments import datasets
-from experiments.claims import Claim, Effect, share
+from experiments.claims import Effect, claims_of, share
 from experiments.columns import Column, Table, where
 from experiments.engines import named_once, open_engine
 from experiments.figures import BY_ENGINE
@@ -87,19 +87,6 @@ def _took_all(trials: pd.DataFrame) -> Effect:
     return share([row["compiled"] is True and all(one["accepted"] for one in row["cold"]) for row in ours], "grammars")
 
 
-CLAIMS: Final = (
-    Claim(
-        text="Under grammars that are no schemas a request, cold, takes no longer than with the best peer.",
-        what="compile, all masks and accepts of a grammar's first text, average, ours / best peer",
-        effect=lambda trials: request(trials, CASE, "grammars"),
-        at_most=1.0,
-        paper="up to 10 times quicker than earlier engines, a mask alone (XGrammar, figure 1)",
-        differs="Eleven small grammars, one of them JSON's, with the masks and the compiling of one text",
-    ),
-    Claim(
-        text="Ours takes every grammar and every text of it.",
-        what="share of the grammars that ours compiled, and read all texts of",
-        effect=_took_all,
-        at_least=0.7,
-    ),
+CLAIMS: Final = claims_of(
+    "grammars", {"request": lambda trials: request(trials, CASE, "grammars"), "takes all": _took_all}
 )

@@ -36,7 +36,7 @@ import plotly.express as px
 import plotly.graph_objects as go
 
 from experiments import datasets
-from experiments.claims import FEWEST, Claim, Effect, worst
+from experiments.claims import FEWEST, Effect, claims_of, worst
 from experiments.columns import Column, Row, Table
 from experiments.engines import warm_up
 from experiments.grammar_set import GRAMMARS
@@ -370,19 +370,10 @@ def _least(of: Callable[[pd.DataFrame], pd.Series], trials: pd.DataFrame) -> Eff
     return worst(of(found[found["mechanism"] != NOTHING]), "mechanisms", least=True) if len(found) else None
 
 
-CLAIMS: Final = (
-    Claim(
-        text="Every mechanism that is kept buys 5 % somewhere.",
-        what="the smallest of the mechanisms' greatest ratios anywhere, without / with",
-        effect=partial(_least, lambda found: found["most"]),
-        at_least=WORTH,
-        always=True,
-    ),
-    Claim(
-        text="Somewhere every mechanism buys more than leaving nothing out shows at the same place.",
-        what="the smallest of: lower end of the gain's interval / what nothing is off by there",
-        effect=partial(_least, lambda found: found["low"] / found["error"]),
-        at_least=1.0,
-        always=True,
-    ),
+CLAIMS: Final = claims_of(
+    "leave-one-out",
+    {
+        "most": partial(_least, lambda found: found["most"]),
+        "clear": partial(_least, lambda found: found["low"] / found["error"]),
+    },
 )

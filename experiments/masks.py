@@ -20,7 +20,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from experiments import datasets
-from experiments.claims import Claim, Effect, share, worst
+from experiments.claims import Effect, claims_of, share, worst
 from experiments.columns import Column, Table, where
 from experiments.engines import named_once, open_engine
 from experiments.figures import ENGINES as ENGINE_COLOURS
@@ -146,67 +146,18 @@ def _right_beside_peers(trials: pd.DataFrame) -> Effect | None:
     return Effect(len(ours), "schemas", lambda chosen: float(ours[chosen].mean() - peers[chosen].mean(axis=0).max()))
 
 
-CLAIMS: Final = (
-    *(
-        Claim(
-            text=f"A request, cold, takes at most half of the best peer's time {how}.",
-            what=f"compile, all masks and accepts of a schema's first valid text, {what}, ours / best peer",
-            effect=_request(share),
-            at_most=0.5,
-        )
-        for how, what, share in (("on average", "average", None), ("in the tail", "99 % quantile", 0.99))
-    ),
-    Claim(
-        text="Our engine accepts no invalid text.",
-        what="schemas that ours compiled, with an invalid text that it accepts",
-        effect=lambda trials: worst(_compiled(trials, True), JUDGED),
-        at_most=0.0,
-        always=True,
-    ),
-    Claim(
-        text="Of few schemas it refuses a valid text.",
-        what="share of the schemas that ours compiled, with a valid text that it refuses",
-        effect=lambda trials: share(_compiled(trials, False), JUDGED),
-        at_most=0.05,
-        differs='Members of a closed object come in the schema\'s order unless `order="any"` allows others',
-    ),
-    Claim(
-        text="It takes more of all schemas, and judges all their texts rightly, than the best peer.",
-        what="schemas taken and never judged wrongly, ours above the best peer, percentage points of all schemas",
-        effect=_right_beside_peers,
-        at_least=0.0,
-    ),
-    Claim(
-        text="On schemas that all engines here take our masks take at most a tenth of the best peer's time on average.",
-        what="mask, average, ours / best peer",
-        effect=_beside(None, "mask"),
-        at_most=0.1,
-    ),
-    Claim(
-        text="On schemas that all engines here take our masks' 99 % quantile is at most a tenth of the best peer's.",
-        what="mask, 99 % quantile, ours / best peer",
-        effect=_beside(0.99, "mask"),
-        at_most=0.1,
-    ),
-    Claim(
-        text="On schemas that all engines here take compiling takes at most a third of the best peer's average.",
-        what="compile, average, ours / best peer",
-        effect=_beside(None, "compile"),
-        at_most=1 / 3,
-        paper="over 6 times faster than earlier engines (abstract)",
-        differs="The paper's peers are other versions on another machine, and it measures tool calls.",
-    ),
-    Claim(
-        text="The median schema that all of them take compiles in at most a third of the best peer's time.",
-        what="compile, median, ours / best peer",
-        effect=_beside(0.5, "compile"),
-        at_most=1 / 3,
-    ),
-    Claim(
-        text="Most of all schemas compile within a millisecond; a refused one does not count as compiled.",
-        what="share of schemas compiled within 1 ms",
-        effect=_within_a_millisecond,
-        at_least=0.5,
-        paper="most (appendix E)",
-    ),
+CLAIMS: Final = claims_of(
+    "masks",
+    {
+        "request": _request(None),
+        "request, tail": _request(0.99),
+        "wrong acceptance": lambda trials: worst(_compiled(trials, True), JUDGED),
+        "wrong rejection": lambda trials: share(_compiled(trials, False), JUDGED),
+        "right": _right_beside_peers,
+        "mask": _beside(None, "mask"),
+        "mask, tail": _beside(0.99, "mask"),
+        "compile": _beside(None, "compile"),
+        "compile, median": _beside(0.5, "compile"),
+        "within 1 ms": _within_a_millisecond,
+    },
 )

@@ -34,7 +34,7 @@ are looked at together (Holm's correction); 🔴 refuted: none of it does, or on
 3 / n of such units, at 95 %. The overview has a light for each claim of a section, in order. *Published*: in the paper
 on XGrammar-2, unless another source is named; its machines, models and data are others, so compare ratios and
 directions.
-Bounds are registered since 2026-11-27 (`experiments/bounds.toml`): what was measured before may have been looked at
+Bounds are registered since 2026-11-27 (`experiments/claims.toml`): what was measured before may have been looked at
 when its bound was chosen. *Machine*: the cores that the run was given, and their processor. *+* behind a commit: with
 changes that were not committed.
 

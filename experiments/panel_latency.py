@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +23,7 @@ import pandas as pd
 import plotly.express as px
 import plotly.graph_objects as go
 
-from experiments.claims import Claim, Effect, worst
+from experiments.claims import Effect, claims_of, worst
 from experiments.columns import Column, Table
 from experiments.lab import chromium_page, open_notebook, run_all, serving, write_notebook
 from experiments.synthetic_schemas import NOUNS, VERBS, make_wide
@@ -234,7 +235,7 @@ def plot(trials: pd.DataFrame) -> go.Figure:
     return figure.update_yaxes(rangemode="tozero")
 
 
-def _of_cases(trials: pd.DataFrame, key: str) -> Effect:
+def _of_cases(key: str, trials: pd.DataFrame) -> Effect:
     return worst(PAINTED.cells(trials)[key], "cases, forward and back")
 
 
@@ -243,26 +244,6 @@ def _returning(trials: pd.DataFrame) -> Effect:
     return worst(found["back to a place seen"] / found["to a new place"], "runs of a case")
 
 
-CLAIMS: Final = (
-    Claim(
-        text="In every case half of the steps are painted within 60 ms.",
-        what="slowest case: median from key to paint, ms",
-        effect=lambda trials: _of_cases(trials, "median"),
-        at_most=LIMITS["p50"],
-        always=True,
-    ),
-    Claim(
-        text="In every case nine steps of ten are painted within 120 ms.",
-        what="slowest case: 90 % quantile from key to paint, ms",
-        effect=lambda trials: _of_cases(trials, "p90"),
-        at_most=LIMITS["p90"],
-        always=True,
-    ),
-    Claim(
-        text="In every case going back to a place already seen takes no longer than going to a new one.",
-        what="slowest case: median, back to a place seen / to a new place",
-        effect=_returning,
-        at_most=1.0,
-        always=True,
-    ),
+CLAIMS: Final = claims_of(
+    "panel-latency", {"median": partial(_of_cases, "median"), "p90": partial(_of_cases, "p90"), "back": _returning}
 )

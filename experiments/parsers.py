@@ -25,7 +25,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from experiments import datasets, variants
-from experiments.claims import Claim, Effect
+from experiments.claims import Effect, claims_of
 from experiments.columns import Column, Table
 from experiments.measurement import in_turns, samples
 from experiments.pairs import together
@@ -210,26 +210,4 @@ def _medians(level: str, trials: pd.DataFrame) -> Effect:
     return Effect(len(earley), "schemas", lambda at: float(np.median(earley[at] / pushdown[at])))
 
 
-CLAIMS: Final = tuple(
-    Claim(
-        text=f"Earley compiles faster than the pushdown automaton ({said}).",
-        what="compile time of a schema, earley / pushdown, the middle one",
-        effect=partial(_medians, level),
-        at_most=1.0,
-        paper="significantly less compile time (figure 10, without a number)",
-        differs=why,
-    )
-    for level, said, why in (
-        ("none", "no mechanisms on either side", ""),
-        ("inlining", "inlining alone on both sides", ""),
-        ("repetition compression", "repetition compression alone on both sides", ""),
-        ("iteration counters", "iteration counters alone on both sides", ""),
-        ("all", "all that both can have", ""),
-        (
-            PUBLISHED,
-            "each as published",
-            "This is a comparison of two engines, not of two parsers: Earley has a cross-grammar cache and compression "
-            "besides.",
-        ),
-    )
-)
+CLAIMS: Final = claims_of("parsers", {level: partial(_medians, level) for level in (*LEVELS, PUBLISHED)})

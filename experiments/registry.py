@@ -9,7 +9,7 @@ An experiment is a module that declares
 - `trial(params) -> dict`: one trial's metrics, JSON values by name; raises `NotRunError` where something is missing;
 - `TABLES: Sequence[Table]`: the result, column by column (`columns.py`), the paper's table first;
 - `plot(trials) -> plotly.graph_objects.Figure`, often one call of `plotly.express`;
-- `CLAIMS: Sequence[Claim]`: what is claimed, as numbers with bounds (`claims.py`).
+- `CLAIMS: Sequence[Claim]`: what is claimed, by `claims_of`: numbers, whose bounds are in `claims.toml` (`claims.py`).
 
 Tables, legends, the results page, the report and the verdicts are made of these.  Figures and claims see the trials
 that were finished, one row each (`Ledger.frame`).  Adding one means writing the module and a line in `CATALOGUE`.

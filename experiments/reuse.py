@@ -29,7 +29,7 @@ import plotly.express as px
 import plotly.graph_objects as go
 
 from experiments import datasets
-from experiments.claims import Claim, Effect, mean
+from experiments.claims import Effect, claims_of, mean
 from experiments.columns import Column, Table, where
 from experiments.trial import Params
 from experiments.walk import walk
@@ -240,34 +240,11 @@ def _reused(kind: str, way: str, trials: pd.DataFrame) -> Effect:
     return mean([100 * row["reused"][kind][way] / row["of"][kind][way] for row in rows], "draws of requests")
 
 
-CLAIMS: Final = (
-    Claim(
-        text="When requests choose their tools, whole grammars hardly ever come again.",
-        what="whole grammars known before, %",
-        effect=partial(_reused, "grammars", "before"),
-        at_most=1,
-        paper="0 (table 1)",
-    ),
-    Claim(
-        text="Substructures do, when every occurrence counts.",
-        what="rules that occurred before anywhere, %",
-        effect=partial(_reused, "rules", "before"),
-        at_least=42.7,
-        paper="42.7 to 51.7 (table 1)",
-        differs=(
-            "The paper does not define its substructures; ours are automata of rules, and the rate rises as "
-            "the pool of tools becomes known, which the paper's does not"
-        ),
-    ),
-    Claim(
-        text="They do as well when each counts once a request, and only earlier requests are looked at.",
-        what="distinct rules that an earlier request had, %",
-        effect=partial(_reused, "rules", "earlier request"),
-        at_least=42.7,
-        paper="42.7 to 51.7 (table 1)",
-        differs=(
-            "Drawing 100 times 5 tools of 100 makes 80 % of the tools known by chance alone, so a rate of 43 % must "
-            "count something else than equal structures"
-        ),
-    ),
+CLAIMS: Final = claims_of(
+    "reuse",
+    {
+        "grammars": partial(_reused, "grammars", "before"),
+        "rules, before": partial(_reused, "rules", "before"),
+        "rules, earlier request": partial(_reused, "rules", "earlier request"),
+    },
 )

@@ -20,7 +20,7 @@ import pandas as pd
 import plotly.express as px
 import plotly.graph_objects as go
 
-from experiments.claims import Claim, Effect, mean, worst
+from experiments.claims import Effect, claims_of, mean, worst
 from experiments.clients import Asked, Outcome, Server, ask_all, make_requests, serving
 from experiments.columns import Column, Row, Table
 from experiments.trial import Params
@@ -175,40 +175,13 @@ def _memory(trials: pd.DataFrame) -> Effect:
     return mean([slope for slope in slopes if not np.isnan(slope)], "runs")
 
 
-CLAIMS: Final = (
-    Claim(
-        text="Every request is answered.",
-        what="requests without an answer, or with an error that they did not ask for",
-        effect=_unlike(lambda found: found["ended"].isin(("lost", "error"))),
-        at_most=0.0,
-        always=True,
-    ),
-    Claim(
-        text=(
-            "Every answer that comes to its end keeps what was asked for, one that its limit cuts off is the beginning "
-            "of such an answer, and a broken schema is refused with its places."
-        ),
-        what="answers that are not right",
-        effect=_unlike(lambda found: ~found["right"].astype(bool)),
-        at_most=0.0,
-        always=True,
-    ),
-    Claim(
-        text="The first token comes soon, also behind others.",
-        what="time to the first token, 99 % quantile, ms",
-        effect=partial(_quantile, "first_ms", 0.99),
-        at_most=2_000.0,
-    ),
-    Claim(
-        text="Then a token follows another without a halt.",
-        what="time per token, 99 % quantile, ms",
-        effect=partial(_quantile, "token_ms", 0.99),
-        at_most=100.0,
-    ),
-    Claim(
-        text="Memory is flat once the grammars are known.",
-        what="growth of the server in the second half, kB a request",
-        effect=_memory,
-        at_most=20.0,
-    ),
+CLAIMS: Final = claims_of(
+    "service",
+    {
+        "answered": _unlike(lambda found: found["ended"].isin(("lost", "error"))),
+        "right": _unlike(lambda found: ~found["right"].astype(bool)),
+        "first token": partial(_quantile, "first_ms", 0.99),
+        "later tokens": partial(_quantile, "token_ms", 0.99),
+        "memory": _memory,
+    },
 )

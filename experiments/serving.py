@@ -34,7 +34,7 @@ import plotly.express as px
 import plotly.graph_objects as go
 
 from experiments import datasets
-from experiments.claims import Claim, Effect, ratio
+from experiments.claims import Effect, claims_of, ratio
 from experiments.columns import Column, Row, Table, where
 from experiments.engines import WARM_UP, open_engine
 from experiments.figures import BY_ENGINE
@@ -372,26 +372,11 @@ def _whole(one: Row) -> float:
     return float(one["tokens"][-1])
 
 
-CLAIMS: Final = (
-    Claim(
-        text="In a closed loop at the largest batch a token takes at most 6 % longer than a free one.",
-        what="time per token at the largest batch, closed loop, ours / free",
-        effect=partial(_over, _token),
-        at_most=1.06,
-        paper="latency end to end within 6 % of unconstrained (section 4.3)",
-        differs="Another loop, and models with random weights along given texts; of schemas and tools the slower",
-    ),
-    Claim(
-        text="In a closed loop a request takes no longer than with the best peer, from its coming to its last token.",
-        what="a request at the largest batch, closed loop, ours / best peer",
-        effect=partial(_over, _whole, peers=True),
-        at_most=1.0,
-        paper="7 times quicker than XGrammar (figure 9)",
-    ),
-    Claim(
-        text="Where requests come by Poisson the first token comes no later than with the best peer.",
-        what="time to the first token at the largest batch, Poisson, ours / best peer",
-        effect=partial(_over, _first, closed=False, peers=True),
-        at_most=1.0,
-    ),
+CLAIMS: Final = claims_of(
+    "serving",
+    {
+        "token": partial(_over, _token),
+        "request": partial(_over, _whole, peers=True),
+        "first token": partial(_over, _first, closed=False, peers=True),
+    },
 )

@@ -40,7 +40,7 @@ import plotly.graph_objects as go
 from scipy import stats
 
 from experiments.bfcl import Question, is_right, read_questions
-from experiments.claims import Claim, Effect, mean, share, worst
+from experiments.claims import Effect, claims_of, mean, share, worst
 from experiments.columns import Column, Row, Table, where
 from experiments.datasets import DataError
 from experiments.trial import NotRunError, Params
@@ -523,37 +523,13 @@ def _gain(arm: str, against: str, trials: pd.DataFrame) -> Effect:
     return mean(np.concatenate([[], *gains]), "questions")
 
 
-CLAIMS: Final = (
-    Claim(
-        text="Every answer under a grammar is valid.",
-        what="constrained answers that are not valid",
-        effect=_broken,
-        at_most=0,
-        always=True,
-    ),
-    Claim(
-        text="Most valid answers under a grammar, with its schema in the prompt, are not right.",
-        what="right answers of the valid ones",
-        effect=_right_of_valid,
-        at_most=0.5,
-    ),
-    Claim(
-        text="A grammar beside the schema answers more questions rightly than the schema alone.",
-        what="right answers, both above schema, percentage points",
-        effect=partial(_gain, "both", "schema"),
-        at_least=1.0,
-    ),
-    Claim(
-        text="Reasons first lose nothing.",
-        what="right answers, reason above both, percentage points",
-        effect=partial(_gain, "reason", "both"),
-        at_least=0.0,
-        differs="Models of 135 million parameters reason badly; CRANE's have 1 to 8 billion.",
-    ),
-    Claim(
-        text="A draft first loses nothing.",
-        what="right answers, draft above both, percentage points",
-        effect=partial(_gain, "draft", "both"),
-        at_least=0.0,
-    ),
+CLAIMS: Final = claims_of(
+    "tax",
+    {
+        "valid": _broken,
+        "right": _right_of_valid,
+        "both above schema": partial(_gain, "both", "schema"),
+        "reason above both": partial(_gain, "reason", "both"),
+        "draft above both": partial(_gain, "draft", "both"),
+    },
 )

@@ -27,7 +27,7 @@ import plotly.express as px
 import plotly.graph_objects as go
 
 from experiments import datasets
-from experiments.claims import CONTENT, Claim, Effect, ratio
+from experiments.claims import CONTENT, Effect, claims_of, ratio
 from experiments.columns import Column, Table, where
 from experiments.engines import named_once, open_engine
 from experiments.figures import BY_ENGINE, LOG
@@ -219,82 +219,17 @@ def _until_first_mask(form: str, size: int, peer: str, trials: pd.DataFrame) -> 
     return ratio(both[OURS], both[peer], "sets of tools")
 
 
-ON_AVERAGE: Final = "Ours makes masks when they are needed, XGrammar most of them when it compiles."
-IN_THE_TAIL: Final = (
-    "The slowest masks are first visits, for which a peer that makes masks ahead has paid in compiling."
-)
-CLAIMS: Final = (
-    Claim(
-        text="A request of 500 tools with one call, cold, takes at most a fifth of the best peer's time.",
-        what="compile 500 tools (BFCL) as a tag, all masks and accepts of one call, ours / best peer",
-        effect=lambda trials: request(where(trials, form="tag", tools=500, data=BFCL), CASE, "sets of tools"),
-        at_most=0.2,
-        differs="An engine that makes masks when they are needed pays for them here, and not where compiling is timed",
-    ),
-    Claim(
-        text="As one schema it does too.",
-        what="compile 500 tools (BFCL) as a schema, all masks and accepts of one call, ours / best peer",
-        effect=lambda trials: request(where(trials, form="schema", tools=500, data=BFCL), CASE, "sets of tools"),
-        at_most=0.2,
-    ),
-    Claim(
-        text="A structural tag over 500 tools never seen before compiles in a fiftieth of llguidance's time.",
-        what="compile 500 tools as a tag, ours / llguidance",
-        effect=_compiling("tag", 500, "llguidance"),
-        at_most=0.02,
-    ),
-    Claim(
-        text="A structural tag over 500 tools compiles in a hundredth of XGrammar's time.",
-        what="compile 500 tools as a tag, ours / xgrammar",
-        effect=_compiling("tag", 500, "xgrammar"),
-        at_most=0.01,
-        paper="about 10 ms against more than 1,000 ms (figure 8); up to 80 times over 10 to 500 tools (post)",
-        differs="The paper's own engine could not be compared: the XGrammar beside us makes all masks ahead.",
-    ),
-    Claim(
-        text="A structural tag over 500 tools in the format of Harmony compiles in a fiftieth of llguidance's time.",
-        what="compile 500 tools in Harmony's format, ours / llguidance",
-        effect=_compiling("harmony", 500, "llguidance"),
-        at_most=0.02,
-        paper="about 10 ms against more than 1,000 ms of XGrammar (figure 8)",
-    ),
-    *(
-        Claim(
-            text=f"With the first mask, 500 tools in {where} take at most a fiftieth of llguidance's time.",
-            what=f"compile and first mask, 500 tools, {form}, ours / llguidance",
-            effect=partial(_until_first_mask, form, 500, "llguidance"),
-            at_most=0.02,
-        )
-        for form, where in (("tag", "Llama's format"), ("harmony", "the format of Harmony"))
-    ),
-    *(
-        Claim(
-            text=f"Masks of calls ({NAMES[data]}) in {where} cost at most what the best peer's cost, {how}.",
-            what=f"{what} of all sizes, {form}, {NAMES[data]}, ours / best peer",
-            effect=_masking(data, form, share),
-            at_most=1.0,
-            paper=paper,
-            differs=differs,
-        )
-        for form, where, paper in (
-            ("tag", "Llama's format", "near XGrammar's; llguidance more than 1,000 us (figure 7)"),
-            ("harmony", "the format of Harmony", "near XGrammar's; llguidance about 250 us (figure 7)"),
-            ("schema", "one schema", ""),
-        )
-        for data in NAMES
-        for how, what, share, differs in (
-            ("on average", "mask, average,", None, ON_AVERAGE),
-            ("in the tail", "mask, 99.9 % quantile,", 0.999, IN_THE_TAIL),
-        )
-        if data == BFCL or share is None
-    ),
-    *(
-        Claim(
-            text=f"As one schema, 100 tools ({NAMES[data]}) compile in at most half of llguidance's time.",
-            what=f"compile 100 tools as a schema, {NAMES[data]}, ours / llguidance",
-            effect=_compiling("schema", 100, "llguidance", data=data),
-            at_most=0.5,
-        )
-        for data in NAMES
-    ),
+def _requests(form: str) -> Callable[[pd.DataFrame], Effect | None]:
+    return lambda trials: request(where(trials, form=form, tools=500, data=BFCL), CASE, "sets of tools")
+
+
+CLAIMS: Final = claims_of(
+    "tools",
+    {f"request, {form}": _requests(form) for form in ("tag", "schema")}
+    | {f"compile, tag, {peer}": _compiling("tag", 500, peer) for peer in ("llguidance", "xgrammar")}
+    | {"compile, harmony, llguidance": _compiling("harmony", 500, "llguidance")}
+    | {f"first mask, {form}": partial(_until_first_mask, form, 500, "llguidance") for form in ("tag", "harmony")}
+    | {f"mask, {form}, {data}": _masking(data, form, None) for form, data in product(FORMS, NAMES)}
+    | {f"mask, tail, {form}, {BFCL}": _masking(BFCL, form, 0.999) for form in FORMS}
+    | {f"compile, schema, {data}": _compiling("schema", 100, "llguidance", data=data) for data in NAMES},
 )

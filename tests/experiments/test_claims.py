@@ -18,6 +18,7 @@ from experiments.claims import (
     Claim,
     Effect,
     bounds_of,
+    claims_of,
     different,
     history_of,
     judge,
@@ -242,13 +243,31 @@ def test_claims_of_an_experiment_that_was_not_run(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_every_bound_is_registered(name: str) -> None:
-    """A bound that moves has to be written down with its day, beside the one that it was."""
+def test_the_newest_bound_of_the_register_counts(name: str) -> None:
+    """It reads back as it is written; one that moves is written down with its day, behind the one that it was."""
     registered = bounds_of(name)
     assert {claim.text: claim.bound for claim in find_experiment(name).claims} == {
         text: entries[-1][1] for text, entries in registered.items()
     }
     assert all(entries == sorted(entries, key=lambda entry: entry[0]) for entries in registered.values())
+
+
+def test_a_claim_needs_a_bound_in_the_register_and_an_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+    def effect(frame: pd.DataFrame) -> Effect | None:
+        return None
+
+    bounds = [["2026-11-01", "at most 2"], ["2026-11-02", "always at least 1,000.5"]]
+    known = {"text": "It is so.", "what": "a number", "bounds": bounds}
+    monkeypatch.setattr("experiments.claims._read", lambda: {"made": {"so": known}})
+    (made,) = claims_of("made", {"so": effect})
+    assert (made.at_most, made.at_least, made.always, made.effect) == (None, 1000.5, True, effect)
+    with pytest.raises(ValueError, match=r"the other way round: so$"):
+        claims_of("made", {})
+    with pytest.raises(ValueError, match=r"the other way round: else$"):
+        claims_of("made", {"so": effect, "else": effect})
+    bounds.append(["2026-11-03", "about 7"])
+    with pytest.raises(ValueError, match="not 'about 7'"):
+        claims_of("made", {"so": effect})
 
 
 def test_a_bound_that_moved_or_is_younger_than_its_measurement_is_told() -> None:
