@@ -19,15 +19,15 @@ import pandas as pd
 import plotly.express as px
 import plotly.graph_objects as go
 
-from experiments import datasets, variants
+from experiments import datasets
 from experiments.claims import Effect, claims_of
 from experiments.columns import Column, Table
-from experiments.measurement import REFUSED, in_turns, samples
+from experiments.engines import open_variant
+from experiments.measurement import REFUSED, SCHEMA, in_turns, measure_case, samples, verdicts_by
 from experiments.pairs import Together, over, together
 from experiments.report import show
 from experiments.tails import describe
 from experiments.trial import Params
-from experiments.variants import CASE, by_variant, verdicts_of
 from kernels_core import Options
 
 # By preset: schemas, and tokens of each instance.
@@ -92,26 +92,29 @@ def grid(preset: str, limit: int | None = None) -> list[Params]:
     count, tokens = EXTENT[preset]
     schemas, vocabulary = datasets.defaults(preset)
     cases = [asdict(case) for case in datasets.find_cases(schemas, limit or count)]
-    return in_turns("step", NAMES, cases, {"vocabulary": vocabulary, "max_tokens": tokens})
+    return in_turns("engine", NAMES, cases, {"vocabulary": vocabulary, "max_tokens": tokens})
 
 
 def trial(params: Params) -> dict[str, object]:
     """One schema at one step (`measurement.measure_case`), and the options that were changed for it."""
-    changes = options_at(params["step"])
-    return {"options": changes, **variants.measure_variant(params, changes)}
+    changes = options_at(params["engine"])
+    return {
+        "options": changes,
+        **measure_case(open_variant(params["vocabulary"], Options.laboratory(**changes)), params),
+    }
 
 
 def _censored(trials: pd.DataFrame) -> list[dict[str, object]]:
     """Preprocessing on all schemas that some step took; averages with censored values in them are lower bounds."""
-    steps = [step for step in NAMES if (trials["step"] == step).any()]
-    all_steps = together(by_variant(trials, "step"), CASE, steps)
+    steps = [step for step in NAMES if (trials["engine"] == step).any()]
+    all_steps = together(trials, SCHEMA, steps)
     tried = all_steps.by_any
     rows: list[dict[str, object]] = []
     for before, step in zip([None, *steps], steps, strict=False):
         if not tried.any():
             break
         spent, took = all_steps.compile[step][tried] / 1000, all_steps.took[step][tried]
-        row: dict[str, object] = {"step": step, "compile": _bounded(spent.mean(), bool(took.all()), ">= ")}
+        row: dict[str, object] = {"engine": step, "compile": _bounded(spent.mean(), bool(took.all()), ">= ")}
         row |= {"gain": "" if before is None else _gain(all_steps, before, step), "paper": PAPER.get(step, "")}
         rows.append(row | {"median": np.median(spent), "schemas": tried.sum(), "refused": (~took).sum()})
     return rows
@@ -132,11 +135,11 @@ def _bounded(value: float, exact: bool, sign: str) -> str:
 
 
 def _ladder(trials: pd.DataFrame, *, common: bool = True) -> pd.DataFrame:
-    times = samples(by_variant(trials, "step"), CASE, common=common)
+    times = samples(trials, SCHEMA, common=common)
     rows: list[dict[str, object]] = []
     for step in (step for step in NAMES if step in times["compile"] and step in times["mask"]):
         compiling, mask = describe(times["compile"][step]), describe(times["mask"][step])
-        row: dict[str, object] = {"step": step, "compile": compiling["avg"] / 1000, "mask": mask["avg"]}
+        row: dict[str, object] = {"engine": step, "compile": compiling["avg"] / 1000, "mask": mask["avg"]}
         row |= {"compile p90": compiling["p90"] / 1000, "mask p50": mask["p50"], "mask p99": mask["p99"]}
         rows.append(row | {"schemas": compiling["n"], "masks": mask["n"]})
     ladder = pd.DataFrame(rows)
@@ -152,7 +155,7 @@ def _ladders(trials: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return found if own.equals(common) else found | {"Each step on the schemas it took": own}
 
 
-STEP: Final = Column("step", help="what was switched on, everything above it being on")
+STEP: Final = Column("engine", "step", help="what was switched on, everything above it being on")
 COMPILE: Final = Column("compile", "preprocessing", "ms", "compiling, and masks made ahead of time; >= where refused")
 GAIN: Final = Column("gain", "before / now", help="preprocessing of the row before over this one's; above 1 it pays")
 SCHEMAS: Final = Column("schemas", help="how many")
@@ -186,15 +189,15 @@ TABLES: Final = (
         ),
         rows=_ladders,
     ),
-    verdicts_of("step"),
+    verdicts_by(STEP),
 )
 
 
 def plot(trials: pd.DataFrame) -> go.Figure:
     """Preprocessing (milliseconds) above, one mask (microseconds) below, by step, both logarithmic."""
     steps = _ladder(trials).rename(columns={"compile": "preprocessing, ms", "mask": "one mask, us"})
-    told = steps.melt("step", ["preprocessing, ms", "one mask, us"], "what", "average")
-    figure = px.bar(told, x="step", y="average", facet_row="what", log_y=True, height=620)
+    told = steps.melt("engine", ["preprocessing, ms", "one mask, us"], "what", "average")
+    figure = px.bar(told, x="engine", y="average", facet_row="what", log_y=True, height=620, labels={"engine": "step"})
     return figure.update_yaxes(matches=None)
 
 
@@ -202,9 +205,7 @@ def _times_less(after: str, what: str) -> Callable[[pd.DataFrame], Effect]:
     """The step before over the step `after`: "compile" over all schemas, refused ones censored; "mask" over tokens that
     both took; "both": preprocessing and all masks of the schemas that both took, together."""
     before = NAMES[NAMES.index(after) - 1]
-    return lambda trials: over(
-        by_variant(trials, "step"), CASE, before, after, "schemas", what=what, censored=what == "compile"
-    )
+    return lambda trials: over(trials, SCHEMA, before, after, "schemas", what=what, censored=what == "compile")
 
 
 FIRST: Final = {"+ JIT": "compile", "+ cross-grammar cache": "mask", "+ repetition compression": "compile"}

@@ -177,10 +177,10 @@ def judge(claims: Sequence[Claim], frame: pd.DataFrame) -> list[ClaimVerdict]:
 
 
 def different(trials: pd.DataFrame) -> pd.DataFrame:
-    """The trials whose content no earlier one of the same engine, step and repetition had."""
+    """The trials whose content no earlier one of the same engine and repetition had."""
     if CONTENT not in trials:
         return trials
-    same = [name for name in ("engine", "step", "parser", "repeat", CONTENT) if name in trials]
+    same = [name for name in ("engine", "repeat", CONTENT) if name in trials]
     return trials[trials[CONTENT].isna() | ~trials.duplicated(same)]
 
 

@@ -9,8 +9,10 @@ from functools import cache
 from typing import Final
 
 from experiments.datasets import open_tokenizer
+from kernels_core import Options
 from workbench.peers.base import Engine, Language, NotRunError, RefusedError
 from workbench.peers.catalogue import ENGINES, make_engine
+from workbench.peers.ours import Ours
 
 WARM_UP: Final = '{"type": "object", "properties": {"warm": {"const": "up"}}, "additionalProperties": false}'
 WARM_UPS: Final[tuple[tuple[Language, str], ...]] = (
@@ -41,7 +43,16 @@ def open_engine(name: str, vocabulary: str) -> Engine:
 
     `NotRunError` where the engine is not installed; `KeyError` for an unknown name.
     """
-    engine = make_engine(name, open_tokenizer(vocabulary))
+    return _ready(make_engine(name, open_tokenizer(vocabulary)))
+
+
+@cache
+def open_variant(vocabulary: str, options: Options) -> Engine:
+    """Ours under other options, once in a process: what it caches across grammars is part of what is measured."""
+    return _ready(Ours(open_tokenizer(vocabulary), options))
+
+
+def _ready(engine: Engine) -> Engine:
     warm_up(engine)
     gc.collect()
     gc.freeze()  # vocabularies are large and stay: the collections before each walk need not look at them

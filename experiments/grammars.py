@@ -22,7 +22,7 @@ from experiments.columns import Column, Table, where
 from experiments.engines import named_once, open_engine
 from experiments.figures import BY_ENGINE
 from experiments.grammar_set import ECMA_404, GRAMMARS, WrittenGrammar
-from experiments.measurement import VERDICTS, Measured, first_valid, in_turns, measure, request_ns, samples, verdicts
+from experiments.measurement import Measured, first_valid, in_turns, measure, request_ns, samples, verdicts_by
 from experiments.pairs import request
 from experiments.tails import ENGINE, OURS, TIMES, compare
 from experiments.trial import Params
@@ -72,7 +72,7 @@ TABLES: Final = (
         TIMES,
         rows=lambda trials: compare(samples(trials, CASE, common=True)),
     ),
-    Table("Verdicts", VERDICTS, rows=verdicts, unfinished=True),
+    verdicts_by(),
 )
 
 

@@ -24,7 +24,7 @@ from experiments.claims import Effect, claims_of, share, worst
 from experiments.columns import Column, Table, where
 from experiments.engines import named_once, open_engine
 from experiments.figures import ENGINES as ENGINE_COLOURS
-from experiments.measurement import MISTAKES, VERDICTS, in_turns, judged, measure_case, mistakes, samples, verdicts
+from experiments.measurement import MISTAKES, SCHEMA, in_turns, judged, measure_case, mistakes, samples, verdicts_by
 from experiments.pairs import best_peer, request, together
 from experiments.statuses import BY_KEYWORD, BY_SPLIT, RIGHT, by_keyword, by_split, status_of
 from experiments.tails import ENGINE, OURS, TIMES, compare
@@ -32,7 +32,6 @@ from experiments.trial import Params
 
 DEFAULT_ENGINES: Final = ("ours", "xgrammar", "xgrammar-default", "llguidance")
 EXTENT: Final = {"smoke": (1, 20), "quick": (15, 200), "full": (None, None)}
-CASE: Final = ("file", "index")
 TIMES_SHOWN: Final = ("mask", "mask, seen before", "compile")
 JUDGED: Final = "schemas with all their texts judged"
 DASHES: Final = {"mask": "solid", "mask, seen before": "dot", "compile": "dash"}
@@ -76,18 +75,18 @@ def trial(params: Params) -> dict[str, object]:
 
 def _times(trials: pd.DataFrame) -> dict[str, pd.DataFrame]:
     captions = {True: "The same schemas and tokens for all engines, us", False: "All that each engine took, us"}
-    return {caption: compare(samples(trials, CASE, common=common)) for common, caption in captions.items()}
+    return {caption: compare(samples(trials, SCHEMA, common=common)) for common, caption in captions.items()}
 
 
 def _wrong(trials: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    wrong = mistakes(trials, CASE)
+    wrong = mistakes(trials, SCHEMA)
     return {"Wrong verdicts, the first of them": wrong} if len(wrong) else {}
 
 
 PLACE: Final = (Column("file", help="where the schema is"), Column("index", help="its place in the file"))
 TABLES: Final = (
     Table("", TIMES, rows=_times),
-    Table("Verdicts", VERDICTS, rows=verdicts, unfinished=True),
+    verdicts_by(),
     Table("As MaskBench tells it, by split", BY_SPLIT, rows=by_split, unfinished=True),
     Table("By keyword", BY_KEYWORD, rows=by_keyword, unfinished=True),
     Table("", (ENGINE, *PLACE, *MISTAKES), rows=_wrong),
@@ -96,7 +95,7 @@ TABLES: Final = (
 
 def plot(trials: pd.DataFrame) -> go.Figure:
     """How slow the slowest share of calls is, common subset; both axes logarithmic."""
-    times = samples(trials, CASE, common=True)
+    times = samples(trials, SCHEMA, common=True)
     figure = go.Figure()
     ranks = 1 - np.logspace(0, -4, 161)
     for metric in TIMES_SHOWN:
@@ -116,16 +115,16 @@ def plot(trials: pd.DataFrame) -> go.Figure:
 
 
 def _beside(share: float | None, what: str) -> Callable[[pd.DataFrame], Effect | None]:
-    return lambda trials: best_peer(together(trials, CASE), share, what, "schemas")
+    return lambda trials: best_peer(together(trials, SCHEMA), share, what, "schemas")
 
 
 def _request(share: float | None) -> Callable[[pd.DataFrame], Effect | None]:
-    return lambda trials: request(trials, CASE, "schemas with a valid text", share)
+    return lambda trials: request(trials, SCHEMA, "schemas with a valid text", share)
 
 
 def _within_a_millisecond(trials: pd.DataFrame) -> Effect:
     """Of all schemas that were tried: one that was refused was not compiled."""
-    ours = together(trials, CASE, [OURS])
+    ours = together(trials, SCHEMA, [OURS])
     return share((ours.compile[OURS] <= 1000) & ours.took[OURS], "schemas")
 
 
@@ -139,7 +138,7 @@ def _compiled(trials: pd.DataFrame, accepted: bool) -> list[bool]:
 def _right_beside_peers(trials: pd.DataFrame) -> Effect | None:
     """Percentage points of all schemas that ours takes and judges rightly, above the best peer's."""
     right = trials.assign(right=[100.0 * (status_of(row) == RIGHT) for row in trials.to_dict("records")])
-    flags = right.pivot_table(values="right", index=list(CASE), columns="engine", aggfunc="last", sort=False).dropna()
+    flags = right.pivot_table(values="right", index=list(SCHEMA), columns="engine", aggfunc="last", sort=False).dropna()
     if OURS not in flags or flags.shape[1] < 2:
         return None
     ours, peers = flags.pop(OURS).to_numpy(), flags.to_numpy()

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from experiments.columns import Column, finished
+from experiments.columns import Column, Table, finished
 from experiments.datasets import CaseName, load_case
 from experiments.tails import ENGINE
 from experiments.trial import Params
@@ -23,6 +23,8 @@ from workbench.peers.base import Constraint, Engine, RefusedError
 
 REPEAT: Final = "repeat"
 """The parameter that tells one pass over the grid from another (`registry.repeated`); the first has none."""
+SCHEMA: Final = ("file", "index")
+"""The parameters that name a schema."""
 METRICS: Final = (
     "request",
     "compile",
@@ -230,6 +232,11 @@ def verdicts(frame: pd.DataFrame) -> pd.DataFrame:
                 told[name] = None
         rows.append({"engine": engine} | by_status | told)
     return pd.DataFrame(rows)
+
+
+def verdicts_by(compared: Column = ENGINE) -> Table:
+    """The table of `verdicts`; compared: the head of its rows."""
+    return Table("Verdicts", (compared, *VERDICTS[1:]), rows=verdicts, unfinished=True)
 
 
 def mistakes(frame: pd.DataFrame, keys: Sequence[str], most: int = 20) -> pd.DataFrame:

@@ -24,14 +24,14 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from experiments import datasets, variants
+from experiments import datasets
 from experiments.claims import Effect, claims_of
 from experiments.columns import Column, Table
-from experiments.measurement import in_turns, samples
+from experiments.engines import open_variant
+from experiments.measurement import SCHEMA, in_turns, measure_case, samples, verdicts_by
 from experiments.pairs import together
 from experiments.tails import TIMES, describe, quantile
 from experiments.trial import Params
-from experiments.variants import CASE, by_variant, verdicts_of
 from kernels_core import Options
 
 EARLEY, PUSHDOWN = "earley", "pushdown"
@@ -104,19 +104,20 @@ def grid(preset: str, limit: int | None = None) -> list[Params]:
     cases = [asdict(case) for case in datasets.find_cases(schemas, limit or count)]
     # Ahead of time a schema takes seconds with a large vocabulary, twelve times.
     shared = {"vocabulary": datasets.DEMO if preset == "quick" else vocabulary, "max_tokens": tokens}
-    return in_turns("parser", list(VARIANTS), cases, shared)
+    return in_turns("engine", list(VARIANTS), cases, shared)
 
 
 def trial(params: Params) -> dict[str, object]:
     """One schema in one variant (`measurement.measure_case`)."""
-    return variants.measure_variant(params, _changes(params["parser"]))
+    changes = _changes(params["engine"])
+    return measure_case(open_variant(params["vocabulary"], Options.laboratory(**changes)), params)
 
 
 def _beside(trials: pd.DataFrame) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for level in (*LEVELS, PUBLISHED):
         names = [_name(parser, level) for parser in (EARLEY, PUSHDOWN)]
-        both = together(by_variant(trials, "parser"), CASE, names)
+        both = together(trials, SCHEMA, names)
         if not both.by_any.any():
             continue
         earley, pushdown = (both.compile[name][both.by_any] / 1e3 for name in names)
@@ -130,7 +131,7 @@ def _beside(trials: pd.DataFrame) -> list[dict[str, object]]:
 
 
 def _own(trials: pd.DataFrame) -> list[dict[str, object]]:
-    own = samples(by_variant(trials, "parser"), CASE, common=False)
+    own = samples(trials, SCHEMA, common=False)
     return [
         {"metric": metric, "engine": name, **describe(own[metric][name])}
         for metric in ("compile", "mask")
@@ -139,6 +140,7 @@ def _own(trials: pd.DataFrame) -> list[dict[str, object]]:
     ]
 
 
+VARIANT: Final = Column("engine", "variant", help="what was switched on or varied")
 FIRST: Final = "Earley's over the pushdown automaton's; below 1 the first is less"
 TABLES: Final = (
     Table(
@@ -166,20 +168,19 @@ TABLES: Final = (
     ),
     Table(
         "Each variant on the schemas it took, us",
-        (TIMES[0], Column("engine", "variant", help="what was switched on or varied"), *TIMES[2:]),
+        (TIMES[0], VARIANT, *TIMES[2:]),
         rows=_own,
     ),
-    verdicts_of("parser"),
+    verdicts_by(VARIANT),
 )
 
 
 def plot(trials: pd.DataFrame) -> go.Figure:
     """Share of schemas compiled within a time, by variant; of all that were tried, so that refused ones stay below."""
-    trials = by_variant(trials, "parser")
     dashes = dict(zip(LEVELS, ("solid", "dash", "dot", "dashdot", "longdash"), strict=True))
     colours = {EARLEY: "#2f6db5", PUSHDOWN: "#b5402f"}
     figure = go.Figure()
-    for name, times in samples(trials, CASE, common=False).get("compile", {}).items():
+    for name, times in samples(trials, SCHEMA, common=False).get("compile", {}).items():
         parser, _, level = name.partition(", ")
         tried = int((trials["engine"] == name).sum())
         figure.add_scatter(
@@ -205,7 +206,7 @@ def _changes(variant: str) -> dict[str, object]:
 def _medians(level: str, trials: pd.DataFrame) -> Effect:
     """Compile time of Earley over that of the pushdown automaton: the middle ratio of the schemas that one took."""
     names = [_name(parser, level) for parser in (EARLEY, PUSHDOWN)]
-    both = together(by_variant(trials, "parser"), CASE, names)
+    both = together(trials, SCHEMA, names)
     earley, pushdown = (both.compile[name][both.by_any] for name in names)
     return Effect(len(earley), "schemas", lambda at: float(np.median(earley[at] / pushdown[at])))
 

@@ -31,7 +31,7 @@ LIGHTS: Final[Mapping[Word, str]] = {"held": "🟢", "refuted": "🔴", "undecid
 STYLES: Final[Mapping[Word, str]] = {"held": "bold green", "refuted": "bold red", "undecided": "bold yellow"}
 SHOWN_REASONS: Final = 8
 TEXT_WIDTH: Final = 32
-TRIED: Final = ("engine", "step", "parser", "left_out", "form")  # columns that may name what a trial is about
+TRIED: Final = ("engine", "left_out", "form")  # columns that may name what a trial is about
 
 
 def print_tables(tables: Mapping[str, pd.DataFrame], console: Console) -> None:

@@ -30,8 +30,8 @@ from experiments.ledger import Ledger, LedgerError, params_hash
 from experiments.trial import Params, Trial, TrialFunction, attempt, lost_trial
 from experiments.workers import SerialExecutor, TrialTimeoutError, WorkerDiedError, WorkerExecutor
 
-COMPARED: Final = ("engine", "step", "parser")
-"""Parameters whose values are compared with each other, all else being equal."""
+COMPARED: Final = "engine"
+"""The parameter whose values are compared with each other, all else being equal."""
 KILLED: Final = "KilledWorker"  # of Dask, which need not be installed
 BETWEEN_DRAWINGS_S: Final = 0.5
 
@@ -92,7 +92,7 @@ def groups(grid: Sequence[Params]) -> list[list[Params]]:
     """Trials that differ in `COMPARED` alone are one group; groups and trials stay in the grid's order."""
     found: dict[str, list[Params]] = {}
     for params in grid:
-        shared = {name: value for name, value in params.items() if name not in COMPARED}
+        shared = {name: value for name, value in params.items() if name != COMPARED}
         found.setdefault(params_hash(shared), []).append(params)
     return list(found.values())
 

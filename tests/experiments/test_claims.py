@@ -224,7 +224,7 @@ def test_a_refused_schema_shows_in_the_ladder() -> None:
             row("+ JIT", 1, 1_000_000, [10], file="f", index=1),
         ]
     )
-    table = pd.DataFrame(ablation._censored(frame.rename(columns={"engine": "step"}))).set_index("step")
+    table = pd.DataFrame(ablation._censored(frame)).set_index("engine")
     assert table.loc["baseline", "compile"] == ">= 305"
     assert table.loc["+ JIT", "gain"] == ">= 305"
     assert table["refused"].tolist() == [1, 0]

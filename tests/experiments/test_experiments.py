@@ -229,7 +229,7 @@ def test_ablation_steps_are_cumulative_and_real(ledger: Ledger) -> None:
         ablation.options_at("+ magic")
 
     cases = [asdict(case) for case in datasets.find_cases(["synthetic:0"], 2)]
-    grid = in_turns("step", ablation.NAMES, cases, {"vocabulary": SMALL, "max_tokens": 30})
+    grid = in_turns("engine", ablation.NAMES, cases, {"vocabulary": SMALL, "max_tokens": 30})
     tables, figure = told(run("ablation", ledger=ledger, grid=grid))
     assert list(next(iter(tables.values()))["step"]) == list(ablation.NAMES)
     table = tables["Mechanisms, one after the other, on common schemas"]
@@ -242,13 +242,13 @@ def test_ablation_steps_are_cumulative_and_real(ledger: Ledger) -> None:
 def test_parsers_are_compared(ledger: Ledger) -> None:
     cases = [asdict(case) for case in datasets.find_cases(["synthetic:0"], 2)]
     built = list(parsers.VARIANTS)
-    grid = in_turns("parser", built, cases, {"vocabulary": SMALL, "max_tokens": 10})
+    grid = in_turns("engine", built, cases, {"vocabulary": SMALL, "max_tokens": 10})
     tables, figure = told(run("parsers", ledger=ledger, grid=grid))
     assert tables["Verdicts"].set_index("variant").loc[built, "wrong inputs"].tolist() == [0] * len(built)
     assert list(next(iter(tables.values()))["mechanisms"]) == [*parsers.LEVELS, parsers.PUBLISHED]
     assert len(figure.data) == len(built)
     with pytest.raises(KeyError, match="known: earley, none"):
-        parsers.trial({"parser": "yacc"})
+        parsers.trial({"engine": "yacc"})
 
 
 # -- commands ---------------------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def test_run_takes_its_preset_from_the_environment(monkeypatch: pytest.MonkeyPat
 def test_a_run_without_a_ledger_leaves_no_file(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     grid = find_experiment("parsers").module.grid("smoke")
-    result = run("parsers", grid=[params for params in grid if params["parser"] in ("earley, all", "pushdown, all")])
+    result = run("parsers", grid=[params for params in grid if params["engine"] in ("earley, all", "pushdown, all")])
     assert list(told(result)[0]) == [
         "Earley and pushdown automaton with the same mechanisms",
         "Each variant on the schemas it took, us",

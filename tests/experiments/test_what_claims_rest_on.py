@@ -26,8 +26,8 @@ def walked(*times: int, accepted: bool = True) -> dict[str, Any]:
 
 
 def laddered(step: str, index: int, compile_ns: int, *times: int, compiled: bool = True) -> dict[str, Any]:
-    about = {"status": "ok", "step": step, "file": "f", "index": index, "compiled": compiled, "compile_ns": compile_ns}
-    return about | {"cold": [walked(*times)] if compiled else []}
+    about = {"status": "ok", "engine": step, "file": "f", "index": index}
+    return about | {"compiled": compiled, "compile_ns": compile_ns, "cold": [walked(*times)] if compiled else []}
 
 
 def test_a_step_is_judged_by_preprocessing_and_masks_together() -> None:
@@ -70,7 +70,7 @@ def test_parsers_are_compared_schema_by_schema() -> None:
     rows = []
     for index, (earley, pushdown) in enumerate(((1, 2), (10, 20), (100, 200), (900, 5), (800, 4))):
         for name, spent in (("earley, none", earley), ("pushdown, none", pushdown)):
-            rows.append(laddered(name, index, spent * 1000, 10) | {"parser": name})
+            rows.append(laddered(name, index, spent * 1000, 10))
     found = verdict(parsers, "no mechanisms on either side", pd.DataFrame(rows))
     assert found.size == 0.5  # the ratio of the medians is 20: they are of other schemas
 
