@@ -119,6 +119,8 @@ ROWS: Final = tuple(Row(**known) for known in _PAGE["row"])
 """Of the page, in its order."""
 ANSWERS: Final[Mapping[str, str]] = _PAGE["answers"]
 """By question."""
+UNMEASURED: Final[str] = _PAGE["unmeasured"]
+"""What no record can tell."""
 
 
 def filled(text: str, records: Records) -> str:
@@ -216,7 +218,7 @@ def _unknown(records: Records) -> list[str]:
         for name, record in records.items()
         if (found := [one for one in record.verdicts if 0 < one.units < FEWEST and one.word == "undecided"])
     }
-    told = ["The paper's own engine, its servers (SGLang), its data (CONFETTI) and its models could not be had."]
+    told = [UNMEASURED]
     told += [f"No recorded run: {'; '.join(absent)}."] if absent else []
     if few:
         counted = ", ".join(f"{name} ({count} {'claim' if count == 1 else 'claims'})" for name, count in few.items())
