@@ -93,20 +93,18 @@ class Row:
         published = f"published: {one.claim.paper}" if one and one.claim.paper else ""
         ours, theirs = filled(self.ours, records), filled(self.theirs, records) or published
         link = f"[{self.question}](results/{records[self.section].file_name}.md)"
+        n = filled(self.n, records)
         if self.value:
-            number, n = filled(f"{{{self.value}}} {self.unit}".strip(), records), filled(self.n, records)
-            verdict = self._unjudged(one, records)
+            figure = _figure(self.value, records)
+            number = f"{_said(figure)} {self.unit}".strip()
+            verdict = NO_BOUND
+            if figure is not None and one is not None:
+                side = "within" if one.claim.keeps(figure) else "beyond"
+                verdict = f"{LIGHTS['undecided']} {one.claim.bound} ({side} it, but without an interval)"
         elif one is not None:
             number, n = _number(one) + _unit(one.claim.what), f"{one.units:,} {one.unit}"
             verdict = f"{LIGHTS[one.word]} {one.claim.bound}" + (f" ({one.why})" if one.why else "")
         return self.of, link, number, ours, theirs, n, verdict, differs
-
-    def _unjudged(self, one: ClaimVerdict | None, records: Records) -> str:
-        """Beside a value without an interval: on which side of the claim's bound it is."""
-        if one is None:
-            return NO_BOUND
-        side = "within" if one.claim.keeps(quoted(self.value, records)) else "beyond"
-        return f"{LIGHTS['undecided']} {one.claim.bound} ({side} it, but without an interval)"
 
     @property
     def key(self) -> str:
@@ -128,14 +126,18 @@ def filled(text: str, records: Records) -> str:
 
     One that no record has any more is told, and keeps nobody from recording.
     """
+    return re.sub(r"\{([^{}]+)\}", lambda at: _said(_figure(at[1], records)), text)
 
-    def figure(at: re.Match[str]) -> str:
-        try:
-            return show(quoted(at[1], records))
-        except KeyError:
-            return LACKING
 
-    return re.sub(r"\{([^{}]+)\}", figure, text)
+def _figure(source: str, records: Records) -> float | None:
+    try:
+        return quoted(source, records)
+    except (KeyError, ZeroDivisionError):
+        return None
+
+
+def _said(figure: float | None) -> str:
+    return LACKING if figure is None else show(figure)
 
 
 def evidence(records: Records) -> str:

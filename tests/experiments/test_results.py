@@ -171,6 +171,7 @@ def test_a_figure_without_an_interval_is_never_held(monkeypatch: pytest.MonkeyPa
         Row("c", "Beyond?", "masks", "a ratio", value="masks | Times | avg | ours", unit="us"),
     )
     monkeypatch.setattr(evidence_module, "ROWS", rows)
+    assert f"{LACKING} of theirs" in evidence({"masks": made(tables=[])})
     page = evidence({"masks": made(day="2026-11-25"), "tools": made("tools")})
     assert "| [No bound?](results/masks.md) | 0.00122 of theirs |  |  | 1 run | no bound | the same | B |" in page
     assert "| 0.00122 |  | published: 1 (table 1) |  | ⚪ at most 0.1 (within it, but without an interval) |" in page
