@@ -7,6 +7,7 @@ the first few of those of `make test` (`pytest --hypothesis-profile=check`).
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -55,6 +56,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
         items[:] = [item for item in items if not item.get_closest_marker("long")]
     items.sort(key=lambda item: item.path.parent.name not in ("browser", "notebooks"))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: without this each full collection of garbage in a test looks at all of it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

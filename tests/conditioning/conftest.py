@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -29,6 +33,48 @@ def leaning(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
         biased.weight *= 0.5
     model.model.lm_head = biased
     return model
+
+
+class Remembered:
+    """Stands in the place of a `SlotRun` with one slot: the model reads each text by itself, and once for all runs.
+
+    `test_tree.py` says that a `SlotRun` gives the same; tests that draw thousands of texts ask what is drawn.
+    """
+
+    def __init__(self, model: Any, slots: int, max_length: int) -> None:
+        self.model, self.lengths, self._tokens = model, [0], list[int]()
+
+    def clear(self, slot: int) -> None:
+        self._tokens.clear()
+
+    def read(self, slot: int, tokens: Sequence[int]) -> None:
+        self._tokens += tokens
+        self.lengths[slot] = len(self._tokens)
+
+    def graft(self, slot: int, ids: Sequence[int], trunk: int, branches: Sequence[Sequence[int]]) -> torch.Tensor:
+        known = self._tokens
+        texts = [
+            (*known[:trunk], *(known[at] for at in branch), end) for branch, end in zip(branches, ids, strict=True)
+        ]
+        self.read(slot, ids)
+        return torch.stack([logits(self.model, text) for text in texts])
+
+    def logits(self, states: torch.Tensor) -> torch.Tensor:
+        return states
+
+
+@cache
+def logits(model: Any, text: tuple[int, ...]) -> torch.Tensor:
+    """Of the token behind `text`."""
+    with torch.inference_mode():
+        found: torch.Tensor = model(torch.tensor([text])).logits[0, -1].float()
+    return found
+
+
+@pytest.fixture
+def remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the model says of a text is computed once."""
+    monkeypatch.setattr("workbench.conditioning.tree.SlotRun", Remembered)
 
 
 @pytest.fixture(scope="session")

@@ -66,6 +66,7 @@ def test_the_judge_is_the_sum_over_texts(leaning: LanguageModel, exact: Samples)
     assert exact.total_variation(masked_distribution(leaning, PROMPT, GRAMMAR, 8)) > 0.2
 
 
+@pytest.mark.usefixtures("remembered")
 def test_local_draws_what_masking_draws(leaning: LanguageModel) -> None:
     drawn = draw(leaning, 1, method="local", n=3000)
     counts = {text: drawn.texts.count(text) for text in set(drawn.texts)}
@@ -81,6 +82,7 @@ def test_what_is_kept_follows_the_target(leaning: LanguageModel, exact: Samples,
     assert fits({text: drawn.texts.count(text) for text in set(drawn.texts)}, exact.distribution()) > 1e-3
 
 
+@pytest.mark.usefixtures("remembered")
 def test_cars_does_so_from_its_first_draws(leaning: LanguageModel, exact: Samples) -> None:
     """While it learns: the first three texts of many runs."""
     counts: dict[str, int] = {}
@@ -90,6 +92,7 @@ def test_cars_does_so_from_its_first_draws(leaning: LanguageModel, exact: Sample
     assert fits(counts, exact.distribution()) > 1e-3
 
 
+@pytest.mark.usefixtures("remembered")
 @pytest.mark.parametrize("options", SPECIES, ids=BY_NAME)
 def test_weights_of_each_text_are_right_on_average(
     leaning: LanguageModel, exact: Samples, options: dict[str, Any]
@@ -120,6 +123,7 @@ def test_weights_of_each_text_are_right_on_average(
             assert abs(seen.mean() - weight * truth) < allowed, text
 
 
+@pytest.mark.usefixtures("remembered")
 @pytest.mark.parametrize("options", SPECIES, ids=BY_NAME)
 def test_many_draws_come_close(leaning: LanguageModel, exact: Samples, options: dict[str, Any]) -> None:
     drawn = draw(leaning, 3, n=1000, max_forwards=100_000, **options)
@@ -159,6 +163,7 @@ def test_enough_particles_sum_everything(leaning: LanguageModel, exact: Samples)
     assert drawn.total_variation(exact) < 1e-5
 
 
+@pytest.mark.usefixtures("remembered")
 def test_the_error_of_one_run_is_that_of_many(leaning: LanguageModel, exact: Samples) -> None:
     runs = [draw(leaning, seed, method="smc", particles=2) for seed in range(100)]
     spread = np.std([math.exp(run.log_evidence - exact.log_evidence) for run in runs])
@@ -166,6 +171,7 @@ def test_the_error_of_one_run_is_that_of_many(leaning: LanguageModel, exact: Sam
     assert spread / 2 < told < 4 * spread
 
 
+@pytest.mark.usefixtures("remembered")
 def test_longer_texts_than_max_tokens_are_not_in_the_language(leaning: LanguageModel) -> None:
     truth = wb.sample(leaning, PROMPT, GRAMMAR, method="exact", max_tokens=2)
     assert max(map(len, truth.tokens)) == 3  # with the stop token
@@ -175,6 +181,7 @@ def test_longer_texts_than_max_tokens_are_not_in_the_language(leaning: LanguageM
         assert drawn.total_variation(truth) < (0.2 if options["method"] == "awrs" else 0.1), options
 
 
+@pytest.mark.usefixtures("remembered")
 def test_a_temperature_changes_the_target(leaning: LanguageModel, exact: Samples) -> None:
     cold = wb.sample(leaning, PROMPT, GRAMMAR, method="exact", max_tokens=8, temperature=0.7)
     assert cold.total_variation(exact) > 0.1

@@ -104,7 +104,7 @@ def expected() -> dict[str, list[list[NDArray[np.bool_]]]]:
 
 @cache  # for the modules that import the fixture
 def _expected() -> dict[str, list[list[NDArray[np.bool_]]]]:
-    trie = TokenTrie.of([b"" if at in INFO.stop_token_ids else text for at, text in enumerate(INFO.decoded_vocab)])
+    trie = TokenTrie([b"" if at in INFO.stop_token_ids else text for at, text in enumerate(INFO.decoded_vocab)])
     found: dict[str, list[list[NDArray[np.bool_]]]] = {}
     for name, (source, texts) in INPUTS.items():
         scan = TrieScan(read(source).ir, trie)
@@ -112,8 +112,7 @@ def _expected() -> dict[str, list[list[NDArray[np.bool_]]]]:
             rows = []
             state = scan.start()
             for byte in [*text.encode(), None]:
-                row = np.zeros(INFO.vocab_size, dtype=bool)
-                row[list(scan.mask(state))] = True
+                row = scan.mask(state)
                 row[INFO.stop_token_ids] = state.completed
                 rows.append(row)
                 if byte is not None:

@@ -60,7 +60,7 @@ def info() -> TokenizerInfo:
 @pytest.fixture(scope="module")
 def trie(info: TokenizerInfo) -> TokenTrie:
     excluded = {*info.special_token_ids, *info.stop_token_ids}
-    return TokenTrie.of([b"" if token in excluded else text for token, text in enumerate(info.decoded_vocab)])
+    return TokenTrie([b"" if token in excluded else text for token, text in enumerate(info.decoded_vocab)])
 
 
 class Pair:
@@ -77,8 +77,7 @@ class Pair:
     def expected(self, state: EarleySet) -> NDArray[np.bool_]:
         """Whether each id may come next after the text that led to `state`."""
         if state not in self._rows:
-            row = np.zeros(self.info.vocab_size, dtype=bool)
-            row[list(self.scan.mask(state))] = True
+            row = self.scan.mask(state)
             row[self.info.stop_token_ids] = state.completed
             self._rows[state] = row
         return self._rows[state]

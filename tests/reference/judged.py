@@ -83,12 +83,9 @@ class JudgedStacks(Stacks):
     def _started(self) -> Stack:
         return "memory", tuple((judge, judge.start()) for judge in {*self.judges.values()} - {_DIFFERENT}), END
 
-    def after(self, text: bytes) -> frozenset[Stack]:
-        state = self.state
-        for byte in text:
-            longer = [_longer(found, byte) for stack in state for found in self._read(stack, byte)]
-            state = frozenset(stack for stack in self._waiting(longer) if not self._is_given_up(stack))
-        return state
+    def _next(self, state: frozenset[Stack], byte: int) -> frozenset[Stack]:
+        longer = [_longer(found, byte) for stack in state for found in self._read(stack, byte)]
+        return frozenset(stack for stack in self._waiting(longer) if not self._is_given_up(stack))
 
     def _begun(self, node: Node, below: Stack) -> list[Stack]:
         if isinstance(node, RuleRef):

@@ -23,13 +23,17 @@ def naive_mask(ir: GrammarIR, vocab: Sequence[bytes], prefix: bytes) -> set[int]
 
 
 def mask_at(recogniser: Recogniser, state: EarleySet, vocab: Sequence[bytes]) -> set[int]:
-    """As `naive_mask`, after the text that led to `state`."""
-    return {index for index, token in enumerate(vocab) if token and _survives(recogniser, state, token)}
+    """As `naive_mask`, after the text that led to `state`; what tokens have in common is read once."""
+    behind: dict[bytes, EarleySet] = {}
 
+    def survives(token: bytes) -> bool:
+        reached = state
+        for end, byte in enumerate(token, start=1):
+            if token[:end] not in behind:
+                behind[token[:end]] = recogniser.advance(reached, byte)
+            reached = behind[token[:end]]
+            if not reached.alive:
+                return False
+        return True
 
-def _survives(recogniser: Recogniser, state: EarleySet, token: bytes) -> bool:
-    for byte in token:
-        state = recogniser.advance(state, byte)
-        if not state.alive:
-            return False
-    return True
+    return {index for index, token in enumerate(vocab) if token and survives(token)}

@@ -1,6 +1,6 @@
 """A recogniser to be believed: Earley's algorithm over bytes, interpreting the grammar IR as it stands.
 
-There is no automaton, no lowering and no memory of earlier work.  Every node of the IR is a non-terminal whose parts
+There is no automaton, no lowering and no memory of earlier sets.  Every node of the IR is a non-terminal whose parts
 are its children; an item `(node, progress, origin)` says how far a match of `node` that began at the set `origin` has
 come.  The method is Earley (1970) with the treatment of nullables of Aycock and Horspool (2002): where a part that can
 be empty is predicted, the item also moves past it at once, so a completion never has to look into its own set.
@@ -13,6 +13,7 @@ Read on: `language` checks this file against the plain meaning of the nodes; `ma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 from kernels_core.grammar.ir import (
@@ -94,6 +95,9 @@ class Recogniser:
         self.root = self.bodies[ir.root]
         self.nullable = self._least(_may_be_empty)
         self.productive = self._least(_has_text)
+        self._begun = [self._nothing(node) for node in range(len(self.nodes))]
+        # These depend on a node and its progress alone, and are asked of them in many sets.
+        self._read, self._wanted, self._whole = cache(self._reads), cache(self._wants), cache(self._ends)
 
     def _number(self, rule: str, body: Node) -> None:
         """Give each occurrence of a node in `body` a number of its own, wholes before their parts."""
@@ -132,7 +136,7 @@ class Recogniser:
         first = EarleySet(0)
         first.completed = self.nullable[self.root]
         if self.productive[self.root]:
-            self._close(first, [Item(self.root, self._nothing(self.root), first)])
+            self._close(first, [Item(self.root, self._begun[self.root], first)])
         return first
 
     def advance(self, state: EarleySet, byte: int) -> EarleySet:
@@ -146,26 +150,27 @@ class Recogniser:
         return any(True for _ in self._scan(state, byte))
 
     def _scan(self, state: EarleySet, byte: int) -> Iterator[Item]:
-        for index, progress, origin in state.items:
-            match self.nodes[index], progress:
-                case (Literal() | CharSet() | ByteSet()) as terminal, bytes():
-                    text = progress + bytes((byte,))
-                    if begins(terminal, text):
-                        yield Item(index, text, origin)
-                case TagDispatch() as dispatch, Reading():
-                    for reading in read_byte(dispatch, progress, byte):
-                        yield from self._switched(Item(index, reading, origin))
+        for node, progress, origin in state.items:
+            for read in self._read(node, progress, byte):
+                yield Item(node, read, origin)
 
-    def _switched(self, item: Item) -> Iterator[Item]:
-        """`item`, in free text or in a switch, as far as it can be finished; a stop string is the last thing."""
-        dispatch, reading = self.nodes[item.node], item.progress
-        assert isinstance(dispatch, TagDispatch)
-        assert isinstance(reading, Reading)
+    def _reads(self, node: int, progress: Progress, byte: int) -> list[Progress]:
+        """How far a match of `node` may have come after one more byte."""
+        match self.nodes[node], progress:
+            case (Literal() | CharSet() | ByteSet()) as terminal, bytes():
+                text = progress + bytes((byte,))
+                return [text] if begins(terminal, text) else []
+            case TagDispatch() as dispatch, Reading():
+                readings = read_byte(dispatch, progress, byte)
+                return [found for reading in readings for found in self._switched(node, dispatch, reading)]
+        return []
+
+    def _switched(self, node: int, dispatch: TagDispatch, reading: Reading) -> list[Progress]:
+        """`reading`, in free text or in a switch, as far as it can be finished; a stop string is the last thing."""
         if reading.switch is None or reading.switch < len(dispatch.tags):
-            if reading.switch is None or self.productive[self.parts[item.node][reading.switch]]:
-                yield item
-        else:
-            yield item if whole_switch(dispatch, reading) is None else item._replace(progress=1)
+            finished = reading.switch is None or self.productive[self.parts[node][reading.switch]]
+            return [reading] if finished else []
+        return [reading if whole_switch(dispatch, reading) is None else 1]
 
     def _close(self, here: EarleySet, agenda: list[Item]) -> None:
         """Add `agenda` to `here` with all that follows from it without reading."""
@@ -177,7 +182,7 @@ class Recogniser:
             node, origin = item.node, item.origin
             for part in self.wanted(item):
                 here.waiting.setdefault(part, []).append(item)
-                agenda.append(Item(part, self._nothing(part), here))
+                agenda.append(Item(part, self._begun[part], here))
                 # Only these two gain by an empty part: a choice, a call or a repeat that is empty is empty as a whole,
                 # and whoever waits for it has moved on for the same reason; see `is_whole` for empty iterations.
                 if self.nullable[part] and isinstance(self.nodes[node], Seq | TagDispatch | Unordered):
@@ -189,7 +194,10 @@ class Recogniser:
 
     def wanted(self, item: Item) -> list[int]:
         """The parts any of which may come next in `item`; those with an empty language can never come."""
-        node, progress, parts = self.nodes[item.node], item.progress, self.parts[item.node]
+        return self._wanted(item.node, item.progress)
+
+    def _wants(self, number: int, progress: Progress) -> list[int]:
+        node, parts = self.nodes[number], self.parts[number]
         match node:
             case Seq():
                 assert isinstance(progress, int)
@@ -211,7 +219,10 @@ class Recogniser:
 
     def is_whole(self, item: Item) -> bool:
         """Whether `item` may be complete as it is."""
-        node, progress = self.nodes[item.node], item.progress
+        return self._whole(item.node, item.progress)
+
+    def _ends(self, number: int, progress: Progress) -> bool:
+        node = self.nodes[number]
         match node:
             case Literal() | CharSet() | ByteSet():
                 assert isinstance(progress, bytes)
@@ -229,7 +240,7 @@ class Recogniser:
                 assert isinstance(progress, int)
                 # With iterations that may be empty, any minimum is reached for nothing.  It follows that an iteration
                 # has to be counted only if it read something, and then the language is the same with a minimum of 0.
-                return progress >= minimum or self.nullable[self.parts[item.node][0]]
+                return progress >= minimum or self.nullable[self.parts[number][0]]
             case _:
                 return False  # Empty is never complete in a later set, Never is never predicted
 

@@ -6,7 +6,8 @@ with the tokens that it has left lies on the stack, below all that is read insid
 - a token begins: every mark on every stack loses one;
 - a step (a token or a string) ends: stacks on which a mark has nothing left go, unless no other stack is there.
 
-More than `MOST_STACKS` are given up; nothing is merged, and nothing is known from one step to the next.
+More than `MOST_STACKS` are given up; nothing is merged, and nothing is known from one step to the next.  Within a step
+all that begin alike are read once.
 """
 
 from __future__ import annotations
@@ -55,7 +56,11 @@ class Stacks:
     def __init__(self, ir: GrammarIR) -> None:
         self.ir = ir
         self.limits = limits_of(ir)
-        self.state = self._waiting([("node", RuleRef(ir.root), self._started())])
+        self._stand(self._waiting([("node", RuleRef(ir.root), self._started())]))
+
+    def _stand(self, state: frozenset[Stack]) -> None:
+        self.state = state
+        self._after = {b"": state}  # by the text behind it
 
     def _started(self) -> Stack:
         """What lies below everything."""
@@ -72,14 +77,14 @@ class Stacks:
 
     def after(self, text: bytes) -> frozenset[Stack]:
         """The stacks behind `text`, before the step ends."""
-        state = self.state
-        for byte in text:
-            state = self._waiting(found for stack in state for found in self._read(stack, byte))
-        return state
+        found = self._after.get(text)
+        if found is None:
+            found = self._after[text] = self._next(self.after(text[:-1]), text[-1])
+        return found
 
     def take_token(self, text: bytes) -> None:
         """One token, which must be allowed."""
-        self.state = frozenset(map(_counted, self.state))
+        self._stand(frozenset(map(_counted, self.state)))
         self.take_string(text)
 
     def take_string(self, text: bytes) -> None:
@@ -87,9 +92,12 @@ class Stacks:
         state = self.after(text)
         assert state, "a step that is not allowed"
         left = frozenset(stack for stack in state if not _is_spent(stack))
-        self.state = left or state
+        self._stand(left or state)
 
     # -- one byte -------------------------------------------------------------------------------------------------
+
+    def _next(self, state: frozenset[Stack], byte: int) -> frozenset[Stack]:
+        return self._waiting(found for stack in state for found in self._read(stack, byte))
 
     def _read(self, stack: Stack, byte: int) -> list[Stack]:
         kind, what, below = stack
