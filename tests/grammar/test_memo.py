@@ -113,7 +113,8 @@ def test_words_are_no_business_of_the_collector() -> None:
 
 
 def test_edges_are_no_business_of_the_collector() -> None:
-    diagram = Diagram(3, [(0, Literal(b"a"), 1), (1, Literal(b"b"), 2)])
+    quote = Literal(b'"')
+    diagram = Diagram(3, [(0, Literal(b"a"), 1), (1, Literal(b"b"), 2)], (2,), quote, quote)
     gc.collect()
     gc.collect()
     assert not gc.is_tracked(diagram)
