@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 from ...clock import look
 from ..charset import Ranges, canonical, partition, union
-from .assertions import limited_ways
 from .dfa_tables import fans, smallest
 from .languages import (
     Alt,
@@ -58,8 +57,6 @@ _MOST_NODES = 1_000_000
 _HEAVY = 50_000
 # Parts of languages that the derivatives of one automaton may look at: some seconds.
 _MOST_WORK = 2_000_000
-# Ways through repetitions with assertions: about a second.
-_MOST_WAYS = 20_000
 _DEAD = -1
 # Code points without surrogates.
 _CHARACTERS = 0x110000 - 0x800
@@ -144,14 +141,14 @@ def surely_some(item: Language, limit: int = MAX_STATES) -> bool:
     if counted is None:
         return any(explored(item, limit).accepting)
     rest, (least, most) = counted
-    whole = explored(rest, limit) if _without_length(rest) is None else determinise(rest, limit)
+    whole = explored(rest, limit)
     if len(whole.table) * ((least if most is None else most) + 1) <= limit:
         return has_length(whole, least, most)
     return any(determinise(item, limit).accepting)
 
 
 def _without_length(item: Language) -> tuple[Language, tuple[int, int | None]] | None:
-    """An intersection with a length: the rest, and the length."""
+    """An intersection with a length, of which there is one then: the rest, and the length."""
     if isinstance(item, And):
         for part in item.items:
             bounds = length_bounds(part)
@@ -185,7 +182,7 @@ _EXPLORED: Memo[Language, Dfa | int | str] = Memo(1 << 10, _MOST_CELLS)
 
 def _explore(item: Language, limit: int) -> Dfa:
     letters = _letters(item)
-    with limited_work(_MOST_WORK), limited_ways(_MOST_WAYS):
+    with limited_work(_MOST_WORK):
         return Dfa(letters, *explore(reader(item, letters), limit))
 
 
@@ -240,10 +237,11 @@ def is_empty(item: Language) -> bool:
             return False
         if _begin_apart(item):
             return True
-        spans = [part for part in item.items if length_bounds(part) is not None]
-        if spans:
-            return not _has_counted(item, spans)
+    counted = _without_length(item)
     try:
+        if counted is not None:
+            rest, bounds = counted
+            return not has_length(explored(rest, _EMPTINESS_STATES), *bounds)
         with limited_work(_MOST_WORK):
             return not inhabited(reader(item, _letters(item)), _EMPTINESS_STATES)
     except TooManyStates:
@@ -268,18 +266,6 @@ def _begin_apart(item: And) -> bool:
     found = [start for part in item.items if (start := beginning(part))]
     longest = max(found, key=len, default="")
     return not all(longest.startswith(start) for start in found)
-
-
-def _has_counted(item: And, spans: list[Language]) -> bool:
-    """Is there perhaps a string of an allowed length?"""
-    bounds = [bounds for part in spans if (bounds := length_bounds(part)) is not None]
-    least = max(low for low, _ in bounds)
-    most = min((high for _, high in bounds if high is not None), default=None)
-    rest = intersection(*(part for part in item.items if part not in spans))
-    try:
-        return has_length(explored(rest, _EMPTINESS_STATES), least, most)
-    except TooManyStates:
-        return True
 
 
 def has_length(dfa: Dfa, least: int, most: int | None) -> bool:

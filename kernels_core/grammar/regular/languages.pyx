@@ -697,7 +697,8 @@ def limited_work(most):
         _WORK.left = before
 
 
-cdef int _spend(Py_ssize_t amount) except -1:
+cpdef int spend(Py_ssize_t amount) except -1:
+    """Note that so many parts were looked at.  Raises `TooLarge` inside `limited_work`."""
     rest(4 * <int>amount)
     left = _WORK.left
     if left is not None:
@@ -718,7 +719,7 @@ def derivative(Language item not None, code_point):
 cdef Language _derivative(Language item, code_point):
     # Leaves are quicker to look at than to look up.
     if type(item) is Chars:
-        _spend(1)
+        spend(1)
         return _EPSILON if contains((<Chars>item).ranges, code_point) else _NOTHING
     key = (item, code_point)
     cdef Language found = _DERIVED.get(key)
@@ -744,11 +745,11 @@ cdef Language _derived(Language item, code_point):
     cdef Py_ssize_t i
     cdef str first
     if type(item) is Words:
-        _spend(1)
+        spend(1)
         first = chr(code_point)
         return Words(frozenset([text[1:] for text in (<Words>item).words if (<str>text).startswith(first)]))
     if type(item) is Loop:
-        _spend(1)
+        spend(1)
         inner = _derivative((<Loop>item).item, code_point)
         if _is_nothing(inner):
             return _NOTHING
@@ -756,7 +757,7 @@ cdef Language _derived(Language item, code_point):
         return concat_of((inner, loop_of((<Loop>item).item, max(0, least - 1), None if most is None else most - 1)))
     if type(item) is Cat:
         items = (<Cat>item).items
-        _spend(len(items))
+        spend(len(items))
         parts = []
         for i in range(len(items)):
             part = items[i]
@@ -768,13 +769,13 @@ cdef Language _derived(Language item, code_point):
         return union_of(tuple(parts))
     if type(item) is Alt:
         items = (<Alt>item).items
-        _spend(len(items))
+        spend(len(items))
         return union_of(tuple([_derivative(part, code_point) for part in items]))
     if type(item) is And:
         items = (<And>item).items
-        _spend(len(items))
+        spend(len(items))
         return _intersection(tuple([_derivative(part, code_point) for part in items]))
-    _spend(1)
+    spend(1)
     if type(item) is Not:
         return _complement(_derivative((<Not>item).item, code_point))
     if isinstance(item, Unfolding):
