@@ -131,8 +131,6 @@ class Speller(LanguageWriter):
         if self.defer and not language.plain:
             if self.counted_beside(language) is not None:
                 return self.later(language, hint)
-            if isinstance(language, And) and _are_some_words_left_out(language):
-                return self.book.defer(hint, self._key(language), lambda _: self.quoted(language))
             content = self._without_automaton(language)
             if content is not None:
                 return self.book.add(hint, seq((QUOTE, content, QUOTE)))
@@ -459,12 +457,6 @@ def _conditions(language: And) -> tuple[tuple[int, int | None], frozenset[str], 
         else:
             others.append(item)
     return bounds, excluded, others
-
-
-def _are_some_words_left_out(language: And) -> bool:
-    """Whether `language` is all strings of some length but for some words, and there are others."""
-    (_, most), excluded, others = _conditions(language)
-    return not others and (most != 0 or "" not in excluded)
 
 
 def _is_small(language: Language) -> bool:
