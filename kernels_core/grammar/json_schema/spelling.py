@@ -19,7 +19,7 @@ Read on: `escape_texts.py`, `languages.pyx`, `dfa.py`, `graph.py`, `../compact_b
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -79,7 +79,7 @@ class CountedText(NamedTuple):
     def diagram(self, spell: Callable[[Ranges], Node], around: Node) -> Diagram:
         """The strings with `around` in front of them and behind; `spell` writes a character."""
         accepting = tuple(state for state, accepts in enumerate(self.dfa.accepting) if accepts)
-        edges = _labelled(self.dfa, spell)
+        edges = self.dfa.edges(spell)
         return Diagram(len(self.dfa.table), edges, accepting, around, around, self.spans, self.least, self.most)
 
 
@@ -379,17 +379,6 @@ def _digest(said: object) -> bytes:
     return blake2b(repr(said).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _labelled(dfa: Dfa, spell: Callable[[Ranges], Node]) -> Iterator[tuple[int, Node, int]]:
-    """The edges of an automaton; `spell` writes what is read on one, equal sets once."""
-    labels: dict[tuple[int, ...], Node] = {}
-    for state, fan in enumerate(dfa.fans()):
-        for target, letters in fan.items():
-            label = labels.get(letters)
-            if label is None:
-                label = labels[letters] = spell(dfa.span(letters))
-            yield state, label, target
-
-
 @memo(1 << 8, 1 << 16, lambda found, language, any_spelling: len(found[0].edges))
 def _drawn(language: Language, any_spelling: bool) -> tuple[Diagram, int]:
     """The strings of a language by states, quotes included, and the state from which on everything is allowed, or -1.
@@ -397,10 +386,9 @@ def _drawn(language: Language, any_spelling: bool) -> tuple[Diagram, int]:
     No edge leaves that state, nor does a text end there.  Raises `TooManyStates`.
     """
     dfa = determinise(language)
-    accepting = [state for state, accepts in enumerate(dfa.accepting) if accepts]
-    free = next((state for state in accepting if set(dfa.table[state]) == {state}), -1)
-    edges = [edge for edge in _labelled(dfa, lambda ranges: _label(ranges, any_spelling)) if edge[0] != free]
-    ends = tuple(state for state in accepting if state != free)
+    free = dfa.free
+    edges = [edge for edge in dfa.edges(lambda ranges: _label(ranges, any_spelling)) if edge[0] != free]
+    ends = tuple(state for state, accepts in enumerate(dfa.accepting) if accepts and state != free)
     return Diagram(len(dfa.table), edges, ends, QUOTE, QUOTE), free
 
 

@@ -11,8 +11,9 @@ Read on: `machines.pyx` (what is explored), `graph.py` and `to_rules.py` (automa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ...clock import look
 from ..charset import Ranges, canonical, partition, union
@@ -48,6 +49,8 @@ __all__ = [
     "surely_some",
 ]
 
+T = TypeVar("T")
+
 MAX_STATES = 10_000
 # Emptiness is asked often, and "perhaps not empty" is a safe answer.
 _EMPTINESS_STATES = 2_000
@@ -77,18 +80,22 @@ class Dfa:
         self.table = tuple(map(tuple, self.table))
         self.accepting = tuple(self.accepting)
 
-    def edges(self, state: int) -> dict[int, Ranges]:
-        """Target -> code points that lead there from `state`."""
-        (fan,) = fans([self.table[state]])
-        return {target: self.span(letters) for target, letters in fan.items()}
+    def edges(self, label: Callable[[Ranges], T]) -> Iterator[tuple[int, T, int]]:
+        """(source, label, target) for all edges, by source; `label` says what is read on one, for equal sets once."""
+        known: dict[tuple[int, ...], T] = {}
+        for state, fan in enumerate(fans(self.table)):
+            for target, letters in fan.items():
+                found = known.get(letters)
+                if found is None:
+                    ranges = canonical(union(*[self.letters[number] for number in letters]))
+                    found = known[letters] = label(ranges)
+                yield state, found, target
 
-    def fans(self) -> list[dict[int, tuple[int, ...]]]:
-        """For each state {target: the numbers of the letters that lead there}."""
-        return fans(self.table)
-
-    def span(self, numbers: tuple[int, ...]) -> Ranges:
-        """The code points of some letters."""
-        return canonical(union(*[self.letters[number] for number in numbers]))
+    @property
+    def free(self) -> int:
+        """The state from which on every text is accepted, of which a minimal automaton has one at most; -1: none."""
+        states = (state for state, accepts in enumerate(self.accepting) if accepts)
+        return next((state for state in states if set(self.table[state]) == {state}), -1)
 
 
 def _letters(item: Language) -> tuple[Ranges, ...]:
