@@ -142,7 +142,6 @@ cdef class RuleBook:
 cdef class _Promised(DeferredRule):
     """A rule with its key, and a function that makes the body."""
 
-    cdef bytes known_key
     cdef object digest, maker, named
 
     def __init__(self, str name, digest, maker, named):
@@ -150,15 +149,12 @@ cdef class _Promised(DeferredRule):
         self.notes = ()
         self.digest, self.maker, self.named = digest, maker, named
 
-    @property
-    def key(self):
-        if self.known_key is None:
-            self.known_key = self.digest()
-        return self.known_key
+    cdef bytes find_key(self):
+        return self.digest()
 
     @property
     def tokens(self):
         return () if self.named is None else self.named()
 
-    def make(self, compact):
+    cpdef object make(self, bint compact):
         return self.maker(compact)
