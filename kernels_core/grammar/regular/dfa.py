@@ -166,17 +166,17 @@ def _without_length(item: Language) -> tuple[Language, tuple[int, int | None]] |
 
 def explored(item: Language, limit: int) -> Dfa:
     """An automaton of `item`, not minimal."""
-    found = _EXPLORED.known(item)
+    found = _EXPLORED.get(item)
     if isinstance(found, str):
         raise TooLarge(found)
     if found is None or (isinstance(found, int) and found < limit):
         try:
             found = _explore(item, limit)
         except TooManyStates as error:
-            if not isinstance(_EXPLORED.known(item), Dfa):  # another thread had more states, and found it meanwhile
-                _EXPLORED.keep(item, str(error) if isinstance(error, TooLarge) else limit, min(item.size, _HEAVY))
+            if not isinstance(_EXPLORED.get(item), Dfa):  # another thread had more states, and found it meanwhile
+                _EXPLORED.put(item, str(error) if isinstance(error, TooLarge) else limit, min(item.size, _HEAVY))
             raise
-        _EXPLORED.keep(item, found, _cells(found, item, limit))
+        _EXPLORED.put(item, found, _cells(found, item, limit))
     if isinstance(found, int) or len(found.table) > limit:
         raise TooManyStates(limit)
     return found
