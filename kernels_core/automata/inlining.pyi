@@ -11,6 +11,7 @@ class LoweredRule:
     source: Final[str]
     ir: Final[GrammarIR]
     repeat: Final[tuple[int, int | None] | None]
+    min_iterations: Final[int]
     max_tokens: Final[int]
     mark: Final[int]
     item: Final[Node | None]
@@ -34,6 +35,6 @@ class Inlining:
     def cost(self, name: str) -> int: ...
     def set_cost(self, name: str, edges: int) -> None: ...
     def rule_id(self, name: str) -> int: ...
-    def counted_call(
+    def counted_rule(
         self, source: str, path: tuple[int, ...], item: Node, minimum: int, maximum: int | None
-    ) -> tuple[int, bool]: ...
+    ) -> int: ...

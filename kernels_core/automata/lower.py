@@ -133,10 +133,10 @@ class Lowering(Inlining):
             nfa.spell_copies(Repeat(item, min(minimum, last), last), last, joint, target, place)
             target, minimum, maximum = joint, max(minimum - last, 0), None if maximum is None else maximum - last
         rule, path = nfa.position(place)
-        number, empty = self.counted_call(rule, path, item, minimum, maximum)
+        number = self.counted_rule(rule, path, item, minimum, maximum)
         nfa.tag(source, place)
         nfa.call(source, number, target)
-        if empty:
+        if self.rules[number].min_iterations == 0:
             nfa.epsilon(source, target)
 
     def _unrolls(self, node: Repeat, place: int) -> bool:
