@@ -15,7 +15,7 @@ from kernels_core.automata.lengths cimport ENDLESS, Lengths
 from kernels_core.automata.nfa cimport C_AFTER, Nfa, RangeEdge
 from kernels_core.automata.size_estimate cimport CALL, Callee
 from kernels_core.automata.word_trie cimport Branch, Letters, WordTrie, branch_of, is_prefix
-from kernels_core.grammar.compact_body cimport Bounded, CompactBody, Diagram, ExcludedWords, ListedWords
+from kernels_core.grammar.compact_body cimport CompactBody, Diagram, ExcludedWords, ListedWords
 from kernels_core.grammar.tree cimport HOLDS_CALLS, HOLDS_TOKENS, CharSet, Empty, Literal, Node, RuleRef
 
 from kernels_core.errors import BudgetExceededError
@@ -23,7 +23,7 @@ from kernels_core.errors import BudgetExceededError
 cdef int32_t START = 0, FINAL = 1
 cdef int32_t NOWHERE = -1
 
-FIRST_STATE = 2      # of the NFA: the first one of a diagram, or of a bounded one
+FIRST_STATE = 2      # of the NFA: the first one of a diagram
 
 cdef int MOST_AROUND = 64
 cdef uint8_t NO_LETTER = 0xFF        # in no UTF-8
@@ -41,8 +41,6 @@ cpdef bint spell_compact_body(Nfa nfa, Inlining lowering, CompactBody compact, s
         return _spell_listed_words(nfa, <ListedWords>compact, limit)
     if kind is Diagram:
         return _spell_diagram(nfa, lowering, <Diagram>compact, limit)
-    if kind is Bounded:
-        return _spell_bounded(nfa, lowering, <Bounded>compact, limit)
     raise TypeError(f"{kind.__name__} is no compact body")
 
 
@@ -161,34 +159,45 @@ cdef bint _spell_around(Nfa nfa, Inlining lowering, ExcludedWords excluded, Node
 
 
 cdef bint _spell_diagram(Nfa nfa, Inlining lowering, Diagram diagram, int32_t limit) except -1:
-    """A state for each but the last, which is the final one.
+    """A state for each, between labels.
 
     Most states of a search lead to the same few with the same labels: what is between the bytes of such a label is
     there once, so that all of them go on in the same states within a character.
+
+    Without an opening the rule's start has the edges of the first state, and is none itself: nothing leads back to it,
+    and a rule does not end where it begins.
     """
-    cdef int32_t first = nfa.size, last = diagram.size - 1, source, target
+    cdef int32_t first = nfa.size, source, target, at
+    cdef bint opened = type(diagram.opening) is not Empty
     cdef dict entries = {}
     cdef tuple edge
     cdef Node label
-    nfa.size += last
+    nfa.size += diagram.size
     nfa.may_be_dead = True
-    nfa.epsilon(START, first)
+    if opened and not nfa.spell(lowering, diagram.opening, START, first, NOWHERE, limit):
+        return False
     for edge in diagram.edges:
         source, label, target = edge
-        if not 0 <= source < last or not 0 <= target <= last:
+        if not 0 <= source < diagram.size or not 0 <= target <= diagram.size:
             raise ValueError(f"no edge can lead from state {source} to state {target} of {diagram.size}")
-        target = FINAL if target == last else first + target
-        if _is_byte(label):
-            if not nfa.spell(lowering, label, first + source, target, NOWHERE, limit):
-                return False
-            continue
-        key = (<size_t><void*>label, target)
-        entry = entries.get(key)
-        if entry is None:
-            entry = entries[key] = nfa.state()
-            if not nfa.spell(lowering, label, entry, target, NOWHERE, limit):
-                return False
-        nfa.epsilon(first + source, entry)
+        target = FINAL if target == diagram.size else first + target
+        for at in [first + source] if source or opened else [first, START]:
+            if _is_byte(label):
+                if not nfa.spell(lowering, label, at, target, NOWHERE, limit):
+                    return False
+                continue
+            key = (<size_t><void*>label, target)
+            entry = entries.get(key)
+            if entry is None:
+                entry = entries[key] = nfa.state()
+                if not nfa.spell(lowering, label, entry, target, NOWHERE, limit):
+                    return False
+            nfa.epsilon(at, entry)
+    for source in diagram.accepting:
+        if not nfa.spell(lowering, diagram.closing, first + source, FINAL, NOWHERE, limit):
+            return False
+    if diagram.spans is not None:
+        _count_labels(nfa, diagram, first, opened)
     return True
 
 
@@ -203,46 +212,26 @@ cdef bint _is_byte(Node label) except -1:
     return False
 
 
-cdef bint _spell_bounded(Nfa nfa, Inlining lowering, Bounded bounded, int32_t limit) except -1:
-    """A state for each, between characters, and what is known of the lengths from each of all states.
-
-    Without an opening the rule's start has the edges of the first state, and is none itself: nothing leads back to it,
-    and a rule does not end where it begins.
-    """
-    cdef int32_t first = nfa.size, source, target
-    cdef bint opened = type(bounded.opening) is not Empty
-    cdef tuple edge
+cdef int _count_labels(Nfa nfa, Diagram diagram, int32_t first, bint opened) except -1:
+    """Note what is known of the lengths from each of all states; those between labels are from `first` on."""
+    cdef int32_t state = first
     cdef Lengths* lengths = new Lengths()
     nfa.lengths.reset(lengths)
-    nfa.size += bounded.size
-    nfa.may_be_dead = True
-    if opened and not nfa.spell(lowering, bounded.opening, START, first, NOWHERE, limit):
-        return False
-    for edge in bounded.edges:
-        source, target = edge[0], edge[2]
-        if not 0 <= source < bounded.size or not 0 <= target < bounded.size:
-            raise ValueError(f"no edge can lead from state {source} to state {target} of {bounded.size}")
-        if not nfa.spell(lowering, <Node?>edge[1], first + source, first + target, NOWHERE, limit):
-            return False
-        if source == 0 and not opened and not nfa.spell(lowering, <Node>edge[1], START, first + target, NOWHERE, limit):
-            return False
-    for source in bounded.accepting:
-        if not nfa.spell(lowering, bounded.closing, first + source, FINAL, NOWHERE, limit):
-            return False
     lengths.before = opened
-    lengths.least, lengths.most = bounded.least + lengths.before, bounded.most + lengths.before
+    lengths.least, lengths.most = diagram.least + lengths.before, diagram.most + lengths.before
     lengths.between.assign(nfa.size, False)
     lengths.least_left.assign(nfa.size, ENDLESS)
     lengths.most_left.assign(nfa.size, 0)
     lengths.reserve = 0
-    for source, (least, most) in enumerate(bounded.spans):
-        lengths.between[first + source] = True
-        lengths.least_left[first + source] = least
-        lengths.most_left[first + source] = ENDLESS if most is None else most
+    for least, most in diagram.spans:
+        lengths.between[state] = True
+        lengths.least_left[state] = least
+        lengths.most_left[state] = ENDLESS if most is None else most
         lengths.reserve = max(lengths.reserve, <int32_t>least + 1)
+        state += 1
     lengths.least_left[FINAL] = 0
-    _find_lengths(nfa, first, first + bounded.size)
-    return True
+    _find_lengths(nfa, first, state)
+    return 0
 
 
 cdef void _find_lengths(Nfa nfa, int32_t first, int32_t past) noexcept:

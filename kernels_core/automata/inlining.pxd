@@ -27,6 +27,6 @@ cdef class Inlining(SizeEstimates):
     cdef Callee decided(self, str name)
     cdef int _decide(self, Callee callee) except -1
     cdef int32_t number_of(self, Callee callee) except -1
-    cdef int32_t counted_rule(self, str source, tuple path, Node item, minimum, maximum) except -1
+    cpdef int32_t counted_rule(self, str source, tuple path, Node item, minimum, maximum) except -1
     cdef int32_t copies_of(self, Repeat node) except -1
     cdef int32_t copies_in_text(self, Repeat node, bint searches) except -1

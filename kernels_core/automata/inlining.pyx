@@ -177,13 +177,8 @@ cdef class Inlining(SizeEstimates):
             self.token_sets.append(key)
         return self.token_set_ids[key]
 
-    def counted_call(self, str source not None, tuple path not None, Node item not None, minimum, maximum):
-        """The counted rule for a repetition at `path` in rule `source`, and whether it may be left out."""
-        cdef int32_t number = self.counted_rule(source, path, item, minimum, maximum)
-        return number, (<LoweredRule>self.rules[number]).min_iterations == 0
-
-    cdef int32_t counted_rule(self, str source, tuple path, Node item, minimum, maximum) except -1:
-        """The number of the counted rule for a repetition.
+    cpdef int32_t counted_rule(self, str source, tuple path, Node item, minimum, maximum) except -1:
+        """The number of the counted rule for a repetition at `path` in rule `source`.
 
         An item that can be empty fills up missing iterations for free; the iterations that count are the non-empty
         ones.

@@ -23,7 +23,7 @@ from kernels_core.automata.tag_dispatch import spell_dispatch
 from kernels_core.automata.unordered import spell_unordered
 from kernels_core.automata.utf8 import utf8_sequences
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
-from kernels_core.grammar.analysis import components, nullable_rules, recursive_rules
+from kernels_core.grammar.analysis import components, recursive_rules
 from kernels_core.grammar.compact_body import CompactBody
 from kernels_core.grammar.ir import (
     RESTRICTIONS,
@@ -76,15 +76,6 @@ class Lowering(Inlining):
         nfa = self.nfa(number)
         found = [Position(rule, path, at) for place, at in places for rule, path in (nfa.position(place),)]
         return sorted(dict.fromkeys(found), key=lambda position: (position.rule, position.path, position.offset))
-
-    def resolve_emptiness(self, node: Node | None) -> bool:
-        """Look at all rules together that nothing is known of, and at `node`: whether that matches the empty string."""
-        names, known = self.known_emptiness()
-        new = {name: self.ir.rules[name] for name in names}
-        more = {} if node is None else {"": Rule("", node)}  # no rule has an empty name
-        nullable = nullable_rules(GrammarIR({**new, **more}, self.ir.root), known)
-        self.remember_emptiness({name: name in nullable for name in new})
-        return "" in nullable
 
     def spell_out_everything(self) -> None:
         """Every rule is spelt out in the root; refuses recursion, and a root that would be too big."""
@@ -142,10 +133,10 @@ class Lowering(Inlining):
             nfa.spell_copies(Repeat(item, min(minimum, last), last), last, joint, target, place)
             target, minimum, maximum = joint, max(minimum - last, 0), None if maximum is None else maximum - last
         rule, path = nfa.position(place)
-        number, empty = self.counted_call(rule, path, item, minimum, maximum)
+        number = self.counted_rule(rule, path, item, minimum, maximum)
         nfa.tag(source, place)
         nfa.call(source, number, target)
-        if empty:
+        if self.rules[number].min_iterations == 0:
             nfa.epsilon(source, target)
 
     def _unrolls(self, node: Repeat, place: int) -> bool:

@@ -37,8 +37,8 @@ cdef cppclass MemberSet:
     int32_t needed              # required members
     bint others                 # whether there may be members that are not declared
     vector[uint64_t] required   # one bit a declared member
-    # Conditions that some member has to meet: so many, and all of them as bits.  A member that meets some with some of
-    # its values has *options*; those of one kind (a declared member, or other ones of one key) lie together.
+    # Conditions that some member has to meet: so many, and all of them as bits.  The values of a member are its
+    # *options*; those of one kind (a declared member, or other ones of one key) lie together.
     int32_t needs
     uint64_t all_needs
     bint simple                 # none is lost by a member that comes, if it takes what meets most: there is room for all

@@ -44,7 +44,7 @@ cdef struct NfaView:
     const Epsilon* epsilons
     const uint8_t* alive
     const WordTrie* words       # what is left out, if it was made of an `ExcludedWords`; else NULL
-    const Lengths* lengths      # if it was made of a `Bounded`; else NULL
+    const Lengths* lengths      # if it was made of a `Diagram` with `spans`; else NULL
     const MemberSet* members    # if its texts end with members in any order; else NULL
 
 

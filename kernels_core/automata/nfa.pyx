@@ -16,7 +16,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, uint8_t
 
-from kernels_core.automata.inlining cimport Inlining, LoweredRule
+from kernels_core.automata.inlining cimport Inlining
 from kernels_core.automata.members cimport ALWAYS, MemberSet
 from kernels_core.automata.edge_layout cimport find_alive, order_edges, take_spare_memory
 from kernels_core.automata.size_estimate cimport INLINED, Callee
@@ -348,14 +348,6 @@ cdef class Nfa:
             count = lowering.copies_in_text(node, self.searches)
         if count == 0 and self.alone:
             self.counts = True
-            return 0
-        if count == 0 and lowering.limits.copies_small and place >= 0:
-            rule, path = self.position(place)
-            count = lowering.counted_rule(rule, path, item, node.minimum, node.maximum)
-            self.tag(source, place)
-            self.call(source, count, target)
-            if (<LoweredRule>lowering.rules[count]).min_iterations == 0:
-                self.epsilon(source, target)
             return 0
         if count == 0:
             lowering.counted(self, node, source, target, place)

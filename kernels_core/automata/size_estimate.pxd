@@ -69,6 +69,7 @@ cdef class SizeEstimates:
     cdef int emptiness(self, Callee callee) except -2
     cdef int _empty(self, Node node, int depth) except -2
     cdef bint can_be_empty(self, Callee callee) except -1
+    cdef bint resolve_emptiness(self, Node node) except -1
 
 
 cdef int64_t copies_in(Repeat node) except -1

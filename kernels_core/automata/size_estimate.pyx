@@ -19,6 +19,8 @@ from kernels_core.grammar.tree cimport (
 from kernels_core.laboratory cimport SHARED_ESTIMATES, has
 
 from kernels_core.automata.utf8 import utf8_sequences
+from kernels_core.grammar.analysis import nullable_rules
+from kernels_core.grammar.ir import GrammarIR
 
 cdef int32_t UNKNOWN = -2
 cdef int32_t CALLED = -1
@@ -322,20 +324,16 @@ cdef class SizeEstimates:
         cdef int found = self._empty(node, 0)
         return bool(found) if found >= 0 else self.resolve_emptiness(node)
 
-    def resolve_emptiness(self, node):
-        """Find out which rules can be empty, all at once (`remember_emptiness`), and say it of `node`, if there is one."""
-        raise NotImplementedError
-
-    def remember_emptiness(self, dict found):
-        """Remember {name of a rule: whether it matches the empty string}."""
-        for name, empty in found.items():
-            self.callee(name).empty = 1 if empty else 0
-
-    def known_emptiness(self):
-        """Names of the rules of which it is not known whether they can be empty, and what is known of the others."""
+    cdef bint resolve_emptiness(self, Node node) except -1:
+        """Find out which rules can be empty, all at once, and say it of `node`, if there is one."""
         cdef dict known = {name: bool((<Callee>callee).empty) for name, callee in self.callees.items()
                            if (<Callee>callee).empty >= 0}
-        return [name for name in self.bodies if name not in known], known
+        cdef dict others = {name: rule for name, rule in self.bodies.items() if name not in known}
+        cdef dict asked = others if node is None else {**others, "": Rule("", node)}      # no rule has an empty name
+        nullable = nullable_rules(GrammarIR(asked, self.ir.root), known)
+        for name in others:
+            self.callee(name).empty = name in nullable
+        return "" in nullable
 
     # -- what is known and decided elsewhere ------------------------------------------------------------------------
 

@@ -40,11 +40,8 @@ def spell_unordered(Nfa nfa not None, Inlining lowering not None, Unordered node
     members.count, members.others = <int32_t>len(node.keys), len(node.other_keys) > 0
     members.least, members.most = node.least, -1 if node.most is None else node.most
     members.cap = max(1, members.least, members.most)
-    members.needed = members.needs = 0
-    members.all_needs = 0
-    members.simple = True
-    if node.needs:
-        _add_needs(members, node)
+    members.needed = 0
+    _add_options(members, node)
     members.required.assign((members.count + 63) // 64, 0)
     for i in range(members.count):
         if node.required[i]:
@@ -60,12 +57,13 @@ def spell_unordered(Nfa nfa not None, Inlining lowering not None, Unordered node
         pending.swap(nfa.pending)
 
 
-cdef int _add_needs(MemberSet* members, Unordered node) except -1:
+cdef int _add_options(MemberSet* members, Unordered node) except -1:
+    """The needs, and what members meet: where there are no needs, each has one value, which meets nothing."""
     cdef uint64_t found
     cdef bint top = True
     members.needs = node.needs
-    members.all_needs = (<uint64_t>1 << (members.needs - 1) << 1) - 1
-    for k, options in enumerate(node.options):
+    members.all_needs = (<uint64_t>1 << (members.needs - 1) << 1) - 1 if members.needs else 0
+    for k, options in enumerate(node.options if members.needs else ((0,),) * (len(node.keys) + len(node.other_keys))):
         members.first_option.push_back(<int32_t>members.meets.size())
         found = 0
         for meets in options:
@@ -74,7 +72,7 @@ cdef int _add_needs(MemberSet* members, Unordered node) except -1:
         members.may_meet.push_back(found)
         top = top and (k >= members.count or found in options)
     members.first_option.push_back(<int32_t>members.meets.size())
-    members.simple = top and members.most < 0
+    members.simple = not members.needs or top and members.most < 0
     if not members.simple and members.needs > MOST_NEEDS:
         raise UnsupportedFeatureError(
             f"members in any order with {members.needs} needs, where there may be no room for all that meet them; there "
@@ -95,13 +93,7 @@ cdef bint _spell(Nfa nfa, Inlining lowering, MemberSet* members, Unordered node,
         part = i if i < count else past + i
         guard = i if i < count else _kept(members, OTHER - (i - count if members.needs else 0))
         key = <Node>(node.keys[i] if i < count else node.other_keys[i - count])
-        if members.needs:
-            if not _spell_options(nfa, lowering, members, node, key, i, guard, ahead, behind, place, part):
-                return False
-        elif not _spell_member(nfa, lowering, members, key,
-                               <Node>(node.values[i] if i < count else node.other_values[i - count]), guard,
-                               min(i, count), ahead, behind, nfa.place(place, part),
-                               nfa.place(place, part + (count if i < count else more))):
+        if not _spell_member(nfa, lowering, members, node, key, i, guard, ahead, behind, place, part):
             return False
     part = count + past + more + <int32_t>len(node.other_values)
     first = nfa.size
@@ -117,16 +109,28 @@ cdef bint _spell(Nfa nfa, Inlining lowering, MemberSet* members, Unordered node,
     return True
 
 
-cdef bint _spell_options(Nfa nfa, Inlining lowering, MemberSet* members, Unordered node, Node key, int32_t kind,
-                         int32_t guard, int32_t ahead, int32_t behind, int32_t place, int32_t part) except -1:
-    """A member where there are needs: behind its key the values, of which each is called where it meets some, or is not
-    the only one."""
+cdef bint _spell_member(Nfa nfa, Inlining lowering, MemberSet* members, Unordered node, Node key, int32_t kind,
+                        int32_t guard, int32_t ahead, int32_t behind, int32_t place, int32_t part) except -1:
+    """A member of some kind: its key, with a guard, then the update, then its values, of which nothing more is asked but
+    where they meet needs or are several: then each is called.
+
+    A key that is a call is not inlined, however small: the parser comes to what is behind it by that call alone, and
+    other keys go on beside it.
+    """
     cdef int32_t count = members.count, first = nfa.size, named = nfa.state(), limit = lowering.limits.most_states
     cdef int32_t option, taken, at, declared = <int32_t>len(node.values)
     cdef Node value
     at = nfa.place(place, part)
-    if not _spell_key(nfa, lowering, members, key, first, named, guard, min(kind, count), ahead, at):
+    if type(key) is RuleRef:
+        nfa.tag(ahead, at)
+        nfa.call(ahead, lowering.rule_id((<RuleRef>key).name), named)
+        if lowering.node_can_be_empty(key):
+            nfa.epsilon(ahead, named)
+    elif not nfa.spell(lowering, key, ahead, named, at, limit):
         return False
+    _guard(nfa, members, first, guard)
+    members.update.resize(nfa.size, -1)
+    members.update[named] = min(kind, count)
     for option in range(members.first_option[kind], members.first_option[kind + 1]):
         value = <Node>(node.values[option] if kind < count else node.other_values[option - declared])
         at = nfa.place(place, count + option if kind < count else count + <int32_t>len(node.other_keys) + option)
@@ -143,36 +147,6 @@ cdef bint _spell_options(Nfa nfa, Inlining lowering, MemberSet* members, Unorder
         _guard(nfa, members, taken, count + 1 + option)
         members.update.resize(nfa.size, -1)
         members.update[taken] = count + 1 + option
-    return True
-
-
-cdef bint _spell_member(Nfa nfa, Inlining lowering, MemberSet* members, Node key, Node value, int32_t guard,
-                        int32_t update, int32_t ahead, int32_t behind, int32_t key_place,
-                        int32_t value_place) except -1:
-    """One member: its key, with a guard, then the update, then its value, which nothing more is asked of."""
-    cdef int32_t first = nfa.size, named = nfa.state(), limit = lowering.limits.most_states
-    return (_spell_key(nfa, lowering, members, key, first, named, guard, update, ahead, key_place)
-            and nfa.spell(lowering, value, named, behind, value_place, limit))
-
-
-cdef bint _spell_key(Nfa nfa, Inlining lowering, MemberSet* members, Node key, int32_t first, int32_t named,
-                     int32_t guard, int32_t update, int32_t ahead, int32_t key_place) except -1:
-    """A key between `ahead` and `named`, and the update there; states from `first` on are this key's.
-
-    A key that is a call is not inlined, however small: the parser comes to `named` by that call alone, and other keys go
-    on beside it.
-    """
-    cdef int32_t limit = lowering.limits.most_states
-    if type(key) is RuleRef:
-        nfa.tag(ahead, key_place)
-        nfa.call(ahead, lowering.rule_id((<RuleRef>key).name), named)
-        if lowering.node_can_be_empty(key):
-            nfa.epsilon(ahead, named)
-    elif not nfa.spell(lowering, key, ahead, named, key_place, limit):
-        return False
-    _guard(nfa, members, first, guard)
-    members.update.resize(nfa.size, -1)
-    members.update[named] = update
     return True
 
 

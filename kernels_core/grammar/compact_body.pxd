@@ -20,12 +20,7 @@ cdef class ListedWords(CompactBody):
 cdef class Diagram(CompactBody):
     cdef readonly int size
     cdef readonly tuple edges           # of (int, Node, int)
-
-
-cdef class Bounded(CompactBody):
-    cdef readonly int size
-    cdef readonly tuple edges           # of (int, Node, int)
     cdef readonly tuple accepting       # of int
-    cdef readonly tuple spans           # of (int, int or None), by state
+    cdef readonly tuple spans           # of (int, int or None), by state; or None
     cdef readonly Node opening, closing
     cdef readonly int least, most

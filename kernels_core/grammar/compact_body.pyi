@@ -21,13 +21,8 @@ class ListedWords:
 class Diagram:
     size: Final[int]
     edges: Final[tuple[tuple[int, Node, int], ...]]
-    def __init__(self, size: int, edges: Iterable[tuple[int, Node, int]]) -> None: ...
-
-class Bounded:
-    size: Final[int]
-    edges: Final[tuple[tuple[int, Node, int], ...]]
     accepting: Final[tuple[int, ...]]
-    spans: Final[tuple[tuple[int, int | None], ...]]
+    spans: Final[tuple[tuple[int, int | None], ...] | None]
     opening: Final[Node]
     closing: Final[Node]
     least: Final[int]
@@ -37,12 +32,12 @@ class Bounded:
         size: int,
         edges: Iterable[tuple[int, Node, int]],
         accepting: tuple[int, ...],
-        spans: tuple[tuple[int, int | None], ...],
         opening: Node,
         closing: Node,
-        least: int,
-        most: int,
+        spans: tuple[tuple[int, int | None], ...] | None = None,
+        least: int = 0,
+        most: int = 0,
     ) -> None: ...
 
 # One of the classes above.
-CompactBody = ExcludedWords | ListedWords | Bounded | Diagram
+CompactBody = ExcludedWords | ListedWords | Diagram

@@ -5,8 +5,7 @@
 
 - `ExcludedWords`: any text but for some words, such as "all other keys" of an object.
 - `ListedWords`: many words, each with a rule of its own behind it, such as the beginnings of tools.
-- `Diagram`: states and labelled edges: strings with several conditions.
-- `Bounded`: the same with a bound on the number of edges: strings with conditions and a length.
+- `Diagram`: states and labelled edges: strings with several conditions, one of which may be a length.
 
 Like nodes (`tree.pyx`) compact bodies are immutable and made bottom-up, so there are no cycles for a garbage collector
 to look for.  They compare by identity.
@@ -54,32 +53,22 @@ cdef class ListedWords(CompactBody):
 @cython.final
 @cython.no_gc
 cdef class Diagram(CompactBody):
-    """All ways from state 0 to the last of `size` states along `edges`: (source, label, target), a label being a node.
+    """`opening`, then the labels on a way from state 0 to an `accepting` one, then `closing`.
 
-    Of the nodes that stand on the edges Empty is allowed, too.  No edge leaves the last state.
+    `edges` are (source, label, target) between `size` states; behind an edge to `size` the text is over, without a
+    `closing`.  `opening` and `closing` may be Empty; no text is empty.
+
+    With `spans` there are `least` to `most` labels.  Then no edge leads to `size`, and each state leads on to an
+    accepting one; labels call nothing, and those that leave one state are a prefix code together: none is empty, no
+    text of one is the beginning of another, and no text of `closing` begins with a byte that a label begins with.
+    `spans` has (least, most or None) for each state: the numbers of labels from there to an accepting state are all of
+    those, and no others.
     """
 
-    def __init__(self, int size, edges not None):
-        self.size, self.edges = size, tuple(edges)      # a list of edges is read over by every full collection
-
-
-@cython.final
-@cython.no_gc
-cdef class Bounded(CompactBody):
-    """`opening`, then `least` to `most` labels on a way from state 0 to an `accepting` one, then `closing`.
-
-    `opening` and `closing` may be Empty; `least` is above 0 where both are.  No text of `closing` begins with a byte
-    that a label begins with.
-
-    `edges` are (source, label, target) between `size` states, of which each leads on to an accepting one.  Labels are
-    nodes that call nothing, and those that leave one state are a prefix code together: none is empty, no text of one
-    is the beginning of another.  `spans` has (least, most or None) for each state: the numbers of labels from there
-    to an accepting state are all of those, and no others.
-    """
-
-    def __init__(self, int size, edges not None, tuple accepting not None, tuple spans not None,
-                 Node opening not None, Node closing not None, int least, int most):
-        if len(spans) != size:
+    def __init__(self, int size, edges not None, tuple accepting not None, Node opening not None, Node closing not None,
+                 tuple spans=None, int least=0, int most=0):
+        if spans is not None and len(spans) != size:
             raise ValueError(f"{len(spans)} spans for {size} states")
-        self.size, self.edges, self.accepting, self.spans = size, tuple(edges), accepting, spans
-        self.opening, self.closing, self.least, self.most = opening, closing, least, most
+        self.size, self.edges = size, tuple(edges)      # a list of edges is read over by every full collection
+        self.accepting, self.opening, self.closing = accepting, opening, closing
+        self.spans, self.least, self.most = spans, least, most

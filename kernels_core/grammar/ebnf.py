@@ -42,7 +42,7 @@ from .attributes import NOTES, Attribute, Note, shaped
 from .ir import GrammarIR, Never, Node, Rule, RuleRef, Span, walk
 from .lexer import Tokens
 from .macros import MACROS, Call
-from .names import undefined
+from .names import uncalled, undefined
 from .rulebook import RuleBook
 
 _ATTRIBUTE = re.compile(
@@ -121,7 +121,9 @@ class _Parser(Tokens):
         if not rules:
             self.fail(f'a grammar needs at least one rule, such as: {root} ::= "text"', 0)
         if root not in rules:
-            raise GrammarError(undefined(root, rules, role="root rule") + _whole(rules), self.source, 0)
+            called = {node.name for rule in rules.values() for node in walk(rule.body) if isinstance(node, RuleRef)}
+            tops = uncalled(rules, called, "root_rule_name")
+            raise GrammarError(undefined(root, rules, role="root rule") + tops, self.source, 0)
         ir = GrammarIR(rules, root, self.source)
         return shaped(ir, attributes, "EBNF", marks) if attributes or marks else ir
 
@@ -359,12 +361,3 @@ class _Parser(Tokens):
             case "/":
                 self.fail('alternatives are told apart by "|", and a comment begins with "#"', start)
         self.fail(f"unexpected character {character!r}", start)
-
-
-def _whole(rules: Mapping[str, Rule]) -> str:
-    """Which rules a whole text may be, for who has not said: those that nothing calls."""
-    called = {node.name for rule in rules.values() for node in walk(rule.body) if isinstance(node, RuleRef)}
-    tops = [name for name in rules if name not in called][:5]
-    if not tops:
-        return ""
-    return f"; a whole text may be {' or '.join(tops)}, which no other rule calls: pass root_rule_name={tops[0]!r}"

@@ -507,12 +507,8 @@ def _from_json_schema(text: str, options: SchemaOptions, resources: Resources, l
     schemas = _schemas()
     loaded = schemas.load_schema(text) if loaded is None else loaded
     compiled = schemas.compile_schema(loaded, text, options, resources, defer=True)
-    self = Grammar.__new__(Grammar)
-    self._ir = compiled.ir
-    self._source = text
-    self._recipe = ("json_schema", text, {"options": options, "resources": resources})
-    self._warnings = compiled.warnings
-    return self
+    recipe = ("json_schema", text, {"options": options, "resources": resources})
+    return Grammar._made(compiled.ir, text, recipe, compiled.warnings)
 
 
 def _require_text(text: object, method: str) -> None:

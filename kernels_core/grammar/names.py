@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 # Boolean arguments of macros, which XGrammar reads as nothing else: no rule that is made here is called so.
 RESERVED = frozenset({"true", "false"})
@@ -30,6 +30,14 @@ def undefined(name: str, known: Collection[str], *, role: str = "rule") -> str:
     some = sorted(known)[:10]
     more = ", ..." if len(known) > len(some) else ""
     return f"{message}; the rules are: {', '.join(map(_shortened, some))}{more}" if some else message
+
+
+def uncalled(known: Iterable[str], called: Collection[str], argument: str) -> str:
+    """Which rules a whole text may be, for who has not said it by an `argument`: those that nothing calls."""
+    tops = [name for name in known if name not in called][:5]
+    if not tops:
+        return ""
+    return f"; a whole text may be {' or '.join(tops)}, which no other rule calls: pass {argument}={tops[0]!r}"
 
 
 def _shortened(name: str) -> str:

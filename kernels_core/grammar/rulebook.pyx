@@ -31,30 +31,6 @@ cdef bint _is_name(str hint) except -1:
     return hint not in RESERVED
 
 
-cdef str _letters(str hint):
-    """The first characters of a hint, with `_` in place of each run of those that no name may have."""
-    cdef Py_ssize_t i, size = PyUnicode_GET_LENGTH(hint)
-    cdef const unsigned char* text
-    cdef char[LONGEST] found
-    cdef Py_ssize_t past = 0
-    cdef bint outside = False
-    if not PyUnicode_IS_COMPACT_ASCII(hint):
-        return OUTSIDE.sub("_", hint)[:LONGEST]
-    text = <const unsigned char*>PyUnicode_DATA(hint)
-    for i in range(size):
-        if c"a" <= text[i] <= c"z" or c"A" <= text[i] <= c"Z" or c"0" <= text[i] <= c"9" or text[i] in b"_.-":
-            outside = False
-        elif outside:
-            continue
-        else:
-            outside = True
-        if past == LONGEST:
-            break
-        found[past] = c"_" if outside else text[i]
-        past += 1
-    return found[:past].decode("ascii")
-
-
 cdef class RuleBook:
     """Rules by name, in order of definition."""
 
@@ -68,7 +44,7 @@ cdef class RuleBook:
         """A name like `hint` that no other rule has."""
         cdef str base = hint, name
         if not _is_name(hint):
-            base = _letters(hint).strip("_.-") or "rule"
+            base = OUTSIDE.sub("_", hint)[:LONGEST].strip("_.-") or "rule"
             if base[0].isdigit() or base in RESERVED:
                 base = "_" + base
         name = base
@@ -166,7 +142,6 @@ cdef class RuleBook:
 cdef class _Promised(DeferredRule):
     """A rule with its key, and a function that makes the body."""
 
-    cdef bytes known_key
     cdef object digest, maker, named
 
     def __init__(self, str name, digest, maker, named):
@@ -174,15 +149,12 @@ cdef class _Promised(DeferredRule):
         self.notes = ()
         self.digest, self.maker, self.named = digest, maker, named
 
-    @property
-    def key(self):
-        if self.known_key is None:
-            self.known_key = self.digest()
-        return self.known_key
+    cdef bytes find_key(self):
+        return self.digest()
 
     @property
     def tokens(self):
         return () if self.named is None else self.named()
 
-    def make(self, compact):
+    cpdef object make(self, bint compact):
         return self.maker(compact)

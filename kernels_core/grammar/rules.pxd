@@ -9,7 +9,9 @@ cdef class Rule:
 
 
 cdef class DeferredRule(Rule):
-    cdef object body_now(self, bint compact)
+    cdef bytes known_key
+    cdef bytes find_key(self)
+    cpdef object make(self, bint compact)
 
 
 cdef enum Mark:

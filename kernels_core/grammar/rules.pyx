@@ -93,7 +93,7 @@ cdef class DeferredRule(Rule):
     """A rule whose body is made when it is first needed: when the parser predicts it, or somebody looks.
 
     Whoever makes one promises that the rule matches some text, and not the empty one, so that nobody has to look.
-    Each kind says what stands for it (`key`) and makes its body (`make`).
+    Each kind says what stands for it (`find_key`) and makes its body (`make`).
     """
 
     def __init__(self, str name not None):
@@ -103,18 +103,20 @@ cdef class DeferredRule(Rule):
     @property
     def key(self):
         """Bytes that stand for the language; rules with equal keys have equal bodies up to the names of rules."""
+        if self.known_key is None:
+            self.known_key = self.find_key()
+        return self.known_key
+
+    cdef bytes find_key(self):
+        """What `key` is, asked for once."""
         raise NotImplementedError
 
-    def make(self, compact):
+    cpdef object make(self, bint compact):
         """The body, or with `compact` perhaps a compact body for it.
 
         May add rules to the grammar, under names that are free there.
         """
         raise NotImplementedError
-
-    cdef object body_now(self, bint compact):
-        """`make`, for callers in C."""
-        return self.make(compact)
 
     @property
     def tokens(self):
@@ -147,7 +149,7 @@ cpdef object body_of(dict rules, dict made, str name, bint compact):
     cdef Rule rule = rules[name]
     if not isinstance(rule, DeferredRule):
         return rule.made
-    body = (<DeferredRule>rule).body_now(compact)
+    body = (<DeferredRule>rule).make(compact)
     if isinstance(body, Node):
         made[name] = rule
         rules[name] = rule_of(name, body, rule.span)

@@ -102,11 +102,6 @@ def has_text(Node node not None):
     return not node.holds & (HOLDS_CALLS | HOLDS_DOUBTS)
 
 
-def names_tokens(Node node not None):
-    """Whether a token is named in `node` or below it."""
-    return bool(node.holds & HOLDS_TOKENS)
-
-
 @cython.final
 @cython.no_gc
 cdef class Empty(Node):

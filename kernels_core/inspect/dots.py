@@ -40,7 +40,7 @@ _LONGEST = 4 * _ROOM  # bytes of a literal: a character has four at most
 FREE_TEXT = "free\N{NO-BREAK SPACE}text"  # two rules side by side have another space in between
 _TAGS = 3  # that are named
 _WORDS = 12  # that are listed
-_FINAL = 1  # of any NFA
+_START, _FINAL = 0, 1  # of any NFA
 
 
 def dotted_rule(ir: GrammarIR, position: Position) -> str:
@@ -76,7 +76,9 @@ def dots_inside(rule: LoweredRule, compact: CompactBody, member: int) -> Iterato
         return
     if member == _FINAL:
         yield _between(name, [_ELSE], [])
-    labels = list(dict.fromkeys(label for source, label, _ in compact.edges if source == member - FIRST_STATE))
+    state = member - FIRST_STATE
+    labels = list(dict.fromkeys(label for source, label, _ in compact.edges if source == state))
+    labels += [compact.closing] * (state in compact.accepting) + [compact.opening] * (member == _START)
     if labels:
         yield _between(name, [_ELSE], [labels[0] if len(labels) == 1 else Choice(tuple(labels)), _ELSE])
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options
 from kernels_core.errors import UnsupportedSchemaError
-from kernels_core.grammar.compact_body import Bounded
+from kernels_core.grammar.compact_body import Diagram
 from kernels_core.grammar.json_schema.counting import has_few_pairs
 from kernels_core.grammar.json_schema.spelling import Speller
 from kernels_core.grammar.regular.dfa import Dfa, minimal
@@ -68,7 +68,8 @@ def is_bounded(grammar: CompiledGrammar) -> bool:
     """Whether some rule of the grammar counts characters; its object is made at the first quote inside."""
     GrammarMatcher(grammar).accept_string('{"b": "')
     ir = grammar.grammar.lazy_ir
-    return any(isinstance(body_of(ir.rules, ir.made, name, True), Bounded) for name in list(ir.rules))
+    bodies = [body_of(ir.rules, ir.made, name, True) for name in list(ir.rules)]
+    return any(isinstance(body, Diagram) and body.spans is not None for body in bodies)
 
 
 # Both bounds have to be met.
@@ -258,10 +259,10 @@ def test_spans_are_the_lengths_that_are_accepted(size: int, letters: int, draw: 
 def test_edges_of_a_bounded_text_stay_inside() -> None:
     speller = Speller(RuleBook(), any_spelling=False, defer=True)
     found = speller.compact(intersection(search("[a7]"), loop(ANY_CHARACTER, 2, 9)))
-    assert isinstance(found, Bounded)
+    assert found.spans is not None
     assert (found.least, found.most) == (2, 9)
     with pytest.raises(ValueError, match="spans"):
-        Bounded(found.size, found.edges, found.accepting, found.spans[1:], found.opening, found.closing, 2, 9)
+        Diagram(found.size, found.edges, found.accepting, found.opening, found.closing, found.spans[1:], 2, 9)
 
 
 def test_a_text_that_is_no_inside_from_one_state_is_none_from_others_any_more() -> None:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import GrammarMatcher, Options
+from kernels_core.automata.inlining import named_tokens
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
 from kernels_core.errors import BudgetExceededError
@@ -31,7 +32,7 @@ from kernels_core.grammar.ir import (
     TokenSet,
     walk,
 )
-from kernels_core.grammar.tree import calls_nothing, children, names_tokens
+from kernels_core.grammar.tree import calls_nothing, children
 from tests.engine.driver import compiled, minimal
 from tests.strategies import grammars, productive
 
@@ -175,7 +176,7 @@ def test_nodes_know_what_they_hold(grammar: GrammarIR) -> None:
     for rule in grammar.rules.values():
         below = list(walk(rule.body))
         assert calls_nothing(rule.body) == (not any(isinstance(node, RuleRef) for node in below))
-        assert names_tokens(rule.body) == any(isinstance(node, TokenSet) for node in below)
+        assert named_tokens({"": rule}) == {token for node in below if isinstance(node, TokenSet) for token in node.ids}
 
 
 # -- what automata are made of -------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def comparable(pattern: str, texts: list[str]) -> list[str]:
 def run(dfa: Dfa, text: str) -> bool:
     state = 0
     for letter in text:
-        found = [t for t, ranges in dfa.edges(state).items() if any(a <= ord(letter) <= b for a, b in ranges)]
+        found = [t for s, ranges, t in dfa.edges(tuple) if s == state and any(a <= ord(letter) <= b for a, b in ranges)]
         if not found:
             return False
         (state,) = found

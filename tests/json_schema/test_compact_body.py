@@ -34,9 +34,11 @@ def same_language(lowering: Lowering, name: str, compact: Any, body: Any) -> boo
 
 def test_edges_of_a_diagram_stay_inside() -> None:
     lowering = Lowering(GrammarIR({"root": Rule("root", Literal(b"x"))}, "root"), Options())
+    quote = Literal(b'"')
     for edge in ((2, 0), (0, 3), (-1, 1), (1, -1)):
+        diagram = Diagram(2, [(edge[0], Literal(b"a"), edge[1])], (1,), quote, quote)
         with pytest.raises(ValueError, match="no edge"):
-            spell_compact_body(Nfa(), lowering, Diagram(3, [(edge[0], Literal(b"a"), edge[1])]), "root", 1000)
+            spell_compact_body(Nfa(), lowering, diagram, "root", 1000)
 
 
 def test_other_keys_are_brief() -> None:

@@ -108,7 +108,7 @@ def test_automata(language: Language) -> None:
     for text in SAMPLES:
         state = 0
         for letter in text:
-            step = (t for t, r in dfa.edges(state).items() if any(a <= ord(letter) <= b for a, b in r))
+            step = (t for s, r, t in dfa.edges(tuple) if s == state and any(a <= ord(letter) <= b for a, b in r))
             state = next(step, -1)
             if state < 0:
                 break

@@ -55,9 +55,9 @@ class _Counting:
         self._dfa = dfa
         self._book = book
         self._hint = hint
-        self._labels = [
-            {target: spell(ranges) for target, ranges in dfa.edges(state).items()} for state in range(len(dfa.table))
-        ]
+        self._labels: list[dict[int, Node]] = [{} for _ in dfa.table]
+        for state, label, target in dfa.edges(spell):
+            self._labels[state][target] = label
         # reach[k][p]: states that p leads to in exactly 2^k characters.
         self._reach: list[list[set[int]]] = [[set(labels) for labels in self._labels]]
         self._rules: dict[tuple[object, ...], Node] = {}

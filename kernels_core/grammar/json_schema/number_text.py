@@ -26,7 +26,7 @@ from typing import Any
 
 from ...clock import look
 from ..ir import CharSet, Empty, Literal, Never, Node
-from ..nodes import choice, literal, repeat, seq
+from ..nodes import char_set, choice, repeat, seq
 from ..regular.dfa import Dfa, TooManyStates, minimal
 from ..regular.graph import Graph
 from ..regular.languages import Language
@@ -257,17 +257,16 @@ def _spelt(dfa: Dfa, book: RuleBook) -> Node:
     tails = _tails(dfa)
     end = graph.state(final=True)
     for state, accepts in enumerate(dfa.accepting):
+        if accepts and state not in tails:
+            graph.finish(state)
+    for state, label, target in dfa.edges(char_set):
         if state in tails:
             continue
-        if accepts:
-            graph.finish(state)
-        for target, ranges in dfa.edges(state).items():
-            label = literal(chr(ranges[0][0]).encode()) if ranges[0][0] == ranges[-1][1] else CharSet(ranges)
-            if target in tails:
-                tail = _digits_and_another(tails[target])
-                graph.edge(state, seq((label, maybe(tail) if dfa.accepting[target] else tail)), end)
-            else:
-                graph.edge(state, label, target)
+        if target in tails:
+            tail = _digits_and_another(tails[target])
+            graph.edge(state, seq((label, maybe(tail) if dfa.accepting[target] else tail)), end)
+        else:
+            graph.edge(state, label, target)
     return graph.node(book, "digits")
 
 

@@ -50,4 +50,3 @@ cdef class QuickRule(DeferredRule):
     cdef readonly int level
     cdef int kind               # the one type that is all `schema` speaks of; 0: not known
     cdef readonly bint begun    # it is of objects, from behind their first member
-    cdef bytes known_key

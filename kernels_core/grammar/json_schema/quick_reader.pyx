@@ -502,23 +502,16 @@ cdef class QuickReader:
 cdef class QuickRule(DeferredRule):
     """The values of a deferrable schema at one level of nesting."""
 
-    @property
-    def key(self):
-        """Bytes that stand for the language, in this document or another."""
-        if self.known_key is None:
-            text = self.text
-            if any([word in text for word in REFERENCES]):
-                text = f"{text} in {self.reader.document.digest}"
-            place = f"{self.level} begun" if self.begun else self.level
-            content = f"{self.reader.document.setting} {place} {text}".encode("utf-8", "surrogatepass")
-            self.known_key = blake2b(content, digest_size=16).digest()
-        return self.known_key
+    cdef bytes find_key(self):
+        """In this document or another."""
+        text = self.text
+        if any([word in text for word in REFERENCES]):
+            text = f"{text} in {self.reader.document.digest}"
+        place = f"{self.level} begun" if self.begun else self.level
+        content = f"{self.reader.document.setting} {place} {text}".encode("utf-8", "surrogatepass")
+        return blake2b(content, digest_size=16).digest()
 
-    def make(self, compact):
-        """The body."""
-        return self.reader.body(self)
-
-    cdef object body_now(self, bint compact):
+    cpdef object make(self, bint compact):
         return self.reader.body(self)
 
 

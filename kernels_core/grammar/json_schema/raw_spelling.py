@@ -3,7 +3,7 @@ clear of certain texts.
 
 Text between markers ends at the first closing marker, so nothing between them may hold it.  What a set of strings
 loses by that is worked out on the strings themselves (`without`), before anything is spelt.  A bound on their length is
-then one on top of an automaton, and the parser counts the characters (`../compact_body.pyx`, `Bounded`).
+then one on top of an automaton, and the parser counts the characters (`../compact_body.pyx`, `Diagram`).
 
 Read on: `spelling.py` (JSON's own spellings), `../structural_tag/elements.py` (who writes between markers).
 """
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 
 from .. import charset
 from ..charset import Ranges
-from ..compact_body import Bounded, Diagram
+from ..compact_body import Diagram
 from ..ir import Empty, Node
 from ..nodes import char_set, choice, literal, repeat
 from ..regular.languages import (
@@ -38,7 +38,7 @@ from ..regular.languages import (
 )
 from ..regular.memo import memo
 from ..rulebook import RuleBook
-from .spelling import Speller, bounded
+from .spelling import Speller
 
 # Where strings are watched for, each state leads to each: what is counted by halving grows with the cube of the states.
 _MOST_PAIRS_IN_FULL = 3_000
@@ -154,10 +154,10 @@ class RawSpeller(Speller):
         node = self.later(some, hint)
         return repeat(node, 0, 1) if language.nullable else node
 
-    def compact(self, language: Language) -> Diagram | Bounded:
+    def compact(self, language: Language) -> Diagram:
         counted = self.counted_beside(language)
         assert counted is not None  # no other rule is made later
-        return bounded(counted, self._written_as, Empty())
+        return counted.diagram(self._written_as, Empty())
 
     def in_full(self, language: Language) -> Node:
         content = self._without_automaton(language, self.most_pairs_in_full)

@@ -14,17 +14,18 @@ Read on: `keywords/`, `shapes.py`, `schema_algebra.py`; `evaluated.py` (`unevalu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from operator import and_
 from typing import Any, TypeVar
 
 from ...errors import GrammarError
-from ..regular.languages import ALL, Language, intersection
+from ..regular.languages import ALL, intersection
 from . import items as item_shapes
 from . import members as member_shapes
 from .exact_text import exact_text
 from .keywords import IN_PLACE, ITEMS, KEYWORDS, MEMBERS, NUMBERS, STRINGS, VALUES
-from .numbers import ALL_NUMBERS, Numbers
+from .numbers import ALL_NUMBERS
 from .problems import Problems, child
 from .resolve import REFERENCES, Context, Documents, Unresolved
 from .schema_algebra import Circular, SchemaAlgebra, Spent, TooLarge
@@ -34,6 +35,7 @@ from .terms import FALSE, TRUE, Place, Term
 from .values import Malformed, a_string, kind_of
 
 S = TypeVar("S", Items, Members)
+V = TypeVar("V")
 
 # What may change the context of a schema.
 _NAMING = frozenset(("$schema", "$id", "id"))
@@ -218,10 +220,10 @@ class Reader:
         if "type" in present:
             shape = self.read_keyword(place, VALUES["type"]) or shape
         if not present.isdisjoint(NUMBERS):
-            numbers = self._numbers(place, present)
+            numbers = self._met(place, present, NUMBERS, ALL_NUMBERS, and_)
             shape = replace(shape, numbers=shape.numbers & numbers) if shape.numbers else shape
         if shape.strings == ALL and not present.isdisjoint(STRINGS):
-            shape = replace(shape, strings=self._strings(place, present))
+            shape = replace(shape, strings=self._met(place, present, STRINGS, ANYTHING.strings, intersection))
         if shape.arrays and not present.isdisjoint(ITEMS):
             items = item_shapes.normal(self.algebra, self._together(place, present, ITEMS, Items()))
             shape = replace(shape, arrays=() if items is None else (items,))
@@ -230,11 +232,7 @@ class Reader:
                 present |= {"additionalProperties"}
             members = member_shapes.normal(self.algebra, self._together(place, present, MEMBERS, Members()))
             shape = replace(shape, objects=() if members is None else (members,))
-        for name, entry in VALUES.items():
-            if name in present and name != "type" and entry.read is not None:
-                values = self.read_keyword(place, entry)
-                if values is not None:
-                    shape = self.algebra.meet(shape, values)
+        shape = self._met(place, present - {"type"}, VALUES, shape, self.algebra.meet)
         return (ANYTHING if shape == ANYTHING else shape), self._failures == failures
 
     def read_keyword(self, place: Place, entry: Any, *so_far: Any) -> Any:
@@ -246,21 +244,15 @@ class Reader:
 
         return self.guarded(place, name, read)
 
-    def _numbers(self, place: Place, present: frozenset[str]) -> Numbers:
-        result = ALL_NUMBERS
-        for name, entry in NUMBERS.items():
-            found = self.read_keyword(place, entry) if name in present else None
+    def _met(
+        self, place: Place, present: frozenset[str], entries: Mapping[str, Any], said: V, meet: Callable[[V, V], V]
+    ) -> V:
+        """What keywords say, each of which stands for itself, and `said`."""
+        for name, entry in entries.items():
+            found = self.read_keyword(place, entry) if name in present and entry.read is not None else None
             if found is not None:
-                result = result & found
-        return result
-
-    def _strings(self, place: Place, present: frozenset[str]) -> Language:
-        result: Language = ALL
-        for name, entry in STRINGS.items():
-            found = self.read_keyword(place, entry) if name in present else None
-            if found is not None:
-                result = intersection(result, found)
-        return result
+                said = meet(said, found)
+        return said
 
     def _together(self, place: Place, present: frozenset[str], entries: Mapping[str, Any], said: S) -> S:
         """What keywords say of items, or of members, each adding to what those before it said."""

@@ -19,14 +19,14 @@ Read on: `escape_texts.py`, `languages.pyx`, `dfa.py`, `graph.py`, `../compact_b
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from .. import charset
 from ..charset import Ranges
-from ..compact_body import Bounded, Diagram, ExcludedWords
+from ..compact_body import Diagram, ExcludedWords
 from ..ir import Literal, Node, RuleRef
 from ..nodes import char_set, choice, literal, seq
 from ..regular.dfa import MAX_STATES, Dfa, TooManyStates, determinise, surely_some
@@ -75,6 +75,12 @@ class CountedText(NamedTuple):
     spans: tuple[Span, ...]
     least: int
     most: int
+
+    def diagram(self, spell: Callable[[Ranges], Node], around: Node) -> Diagram:
+        """The strings with `around` in front of them and behind; `spell` writes a character."""
+        accepting = tuple(state for state, accepts in enumerate(self.dfa.accepting) if accepts)
+        edges = self.dfa.edges(spell)
+        return Diagram(len(self.dfa.table), edges, accepting, around, around, self.spans, self.least, self.most)
 
 
 # A tree of words: letter -> tree; "" marks the end of a word.
@@ -125,8 +131,6 @@ class Speller(LanguageWriter):
         if self.defer and not language.plain:
             if self.counted_beside(language) is not None:
                 return self.later(language, hint)
-            if isinstance(language, And) and _are_some_words_left_out(language):
-                return self.book.defer(hint, self._key(language), lambda _: self.quoted(language))
             content = self._without_automaton(language)
             if content is not None:
                 return self.book.add(hint, seq((QUOTE, content, QUOTE)))
@@ -149,7 +153,7 @@ class Speller(LanguageWriter):
     def later(self, language: Language, hint: str) -> RuleRef:
         """A rule that is made when it is needed, of a language that has strings and an automaton."""
 
-        def make(compact: bool) -> Node | Diagram | Bounded:
+        def make(compact: bool) -> Node | Diagram:
             return self.compact(language) if compact else self.in_full(language)
 
         return self.book.defer(hint, self._key(language), make)
@@ -262,12 +266,12 @@ class Speller(LanguageWriter):
             return None
         return CountedText(dfa, found, least, most)
 
-    def compact(self, language: Language) -> Diagram | Bounded:
+    def compact(self, language: Language) -> Diagram:
         """The strings of `language`, quotes included, as a compact body.  Raises `TooManyStates`."""
         counted = self.counted_beside(language)
         if counted is None:
             return self.diagram(language)
-        return bounded(counted, lambda ranges: _label(ranges, self.any_spelling), QUOTE)
+        return counted.diagram(lambda ranges: _label(ranges, self.any_spelling), QUOTE)
 
     def diagram(self, language: Language) -> Diagram:
         """The strings of `language`, quotes included, by states alone.  Raises `TooManyStates`."""
@@ -275,7 +279,7 @@ class Speller(LanguageWriter):
         if free < 0:
             return drawn
         # From there on everything is allowed: the rule for that is shared.
-        return Diagram(drawn.size, [*drawn.edges, (free, self._rest(), drawn.size - 1)])
+        return Diagram(drawn.size, [*drawn.edges, (free, self._rest(), drawn.size)], drawn.accepting, QUOTE, QUOTE)
 
     def _rest(self) -> Node:
         """Any characters and the closing quote: one rule, so that all strings and keys end in the same states."""
@@ -375,42 +379,17 @@ def _digest(said: object) -> bytes:
     return blake2b(repr(said).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def bounded(text: CountedText, spell: Callable[[Ranges], Node], around: Node) -> Bounded:
-    """A compact body for counted strings with `around` in front of them and behind; `spell` writes a character."""
-    edges = list(_labelled(text.dfa, spell))
-    accepting = tuple(state for state, accepts in enumerate(text.dfa.accepting) if accepts)
-    return Bounded(len(text.dfa.table), edges, accepting, text.spans, around, around, text.least, text.most)
-
-
-def _labelled(dfa: Dfa, spell: Callable[[Ranges], Node]) -> Iterator[tuple[int, Node, int]]:
-    """The edges of an automaton; `spell` writes what is read on one, equal sets once."""
-    labels: dict[tuple[int, ...], Node] = {}
-    for state, fan in enumerate(dfa.fans()):
-        for target, letters in fan.items():
-            label = labels.get(letters)
-            if label is None:
-                label = labels[letters] = spell(dfa.span(letters))
-            yield state, label, target
-
-
 @memo(1 << 8, 1 << 16, lambda found, language, any_spelling: len(found[0].edges))
 def _drawn(language: Language, any_spelling: bool) -> tuple[Diagram, int]:
     """The strings of a language by states, quotes included, and the state from which on everything is allowed, or -1.
 
-    No edge leaves that state.  Raises `TooManyStates`.
+    No edge leaves that state, nor does a text end there.  Raises `TooManyStates`.
     """
     dfa = determinise(language)
-    end = len(dfa.table) + 1
-    accepting = [state for state, accepts in enumerate(dfa.accepting) if accepts]
-    free = next((state for state in accepting if set(dfa.table[state]) == {state}), -2)
-    edges: list[tuple[int, Node, int]] = [
-        (0, QUOTE, 1),
-        *((state + 1, QUOTE, end) for state in accepting if state != free),
-    ]
-    for state, label, target in _labelled(dfa, lambda ranges: _label(ranges, any_spelling)):
-        if state != free:
-            edges.append((state + 1, label, target + 1))
-    return Diagram(end + 1, edges), free + 1
+    free = dfa.free
+    edges = [edge for edge in dfa.edges(lambda ranges: _label(ranges, any_spelling)) if edge[0] != free]
+    ends = tuple(state for state, accepts in enumerate(dfa.accepting) if accepts and state != free)
+    return Diagram(len(dfa.table), edges, ends, QUOTE, QUOTE), free
 
 
 class _Labels(Speller):
@@ -466,12 +445,6 @@ def _conditions(language: And) -> tuple[tuple[int, int | None], frozenset[str], 
         else:
             others.append(item)
     return bounds, excluded, others
-
-
-def _are_some_words_left_out(language: And) -> bool:
-    """Whether `language` is all strings of some length but for some words, and there are others."""
-    (_, most), excluded, others = _conditions(language)
-    return not others and (most != 0 or "" not in excluded)
 
 
 def _is_small(language: Language) -> bool:

@@ -14,7 +14,7 @@ from .. import nodes
 from ..attributes import NOTES, Note, named
 from ..embedding import embedded
 from ..ir import Empty, GrammarIR, Node, Rule, RuleRef, Span
-from ..names import undefined
+from ..names import uncalled, undefined
 from ..regular.languages import Language
 from ..rulebook import RuleBook
 from .competing import Guards
@@ -153,13 +153,12 @@ class _Lowering:
             called = {
                 part.name for one in scope.definitions.values() for part in parts(one.body) if isinstance(part, Name)
             }
-            tops = [name for name, one in scope.definitions.items() if not one.is_terminal and name not in called][:5]
-            if tops and not is_nested:
-                reason += (
-                    f"; a whole text may be {' or '.join(tops)}, which no other rule calls: pass start={tops[0]!r}"
-                )
             if is_nested:
                 reason = f"failed to compile nested Lark grammar: {reason}"
+            else:
+                reason += uncalled(
+                    (name for name, one in scope.definitions.items() if not one.is_terminal), called, "start"
+                )
             reject(reason, self.source, span)
         names = {name: self.book.reserve(name) for name in scope.definitions}
         terminals = Terminals(scope, names, self.book, self.source)

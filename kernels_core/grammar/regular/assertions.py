@@ -15,9 +15,7 @@ Read on: `tree.py`, `languages.pyx` (derivatives), `patterns.py` and `from_rules
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ...clock import look
@@ -31,7 +29,6 @@ from .languages import (
     NOTHING,
     Chars,
     Language,
-    TooLarge,
     TooManyStates,
     Unfolding,
     Words,
@@ -41,6 +38,7 @@ from .languages import (
     derivative,
     intersection,
     loop,
+    spend,
     union,
 )
 from .memo import memo
@@ -51,29 +49,10 @@ START = -1
 # Ways from one character to the next through nested repetitions, and parts that wait behind a rule's call.
 _MAX_WAYS = 1_000
 _MAX_WAITING = 200
+# Such a way is hashed with whatever it waits for, and counts as so many parts of languages that are looked at.
+_WAY = 40
 
 _SOMETHING = loop(ANY_CHARACTER, 1, None)
-
-
-class _Left(threading.local):
-    """Ways that may still be taken in this thread; None: any number."""
-
-    ways: int | None = None
-
-
-_LEFT = _Left()
-
-
-@contextmanager
-def limited_ways(most: int) -> Iterator[None]:
-    """Derivatives made inside take `most` ways through repetitions with assertions in all, each of which is hashed with
-    whatever it waits for: a second is some 20,000 of them.  Raises `TooLarge` beyond that."""
-    before = _LEFT.ways
-    _LEFT.ways = most if before is None else min(most, before)
-    try:
-        yield
-    finally:
-        _LEFT.ways = before
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,17 +173,13 @@ def _ways(nodes: _Parts, before: int | None, code_point: int | None) -> Iterator
     stack: list[tuple[_Parts, Language]] = [(nodes, ALL)]
     seen: set[tuple[_Parts, Language]] = set()
     while stack:
-        look(4)
         way = stack.pop()
         if way in seen:
             continue
         seen.add(way)
         if len(seen) > _MAX_WAYS:
             raise TooManyStates(_MAX_WAYS)
-        if _LEFT.ways is not None and code_point is not None:
-            _LEFT.ways -= 1
-            if _LEFT.ways < 0:
-                raise TooLarge("too many ways through its repetitions")
+        spend(_WAY)
         parts, demand = way
         if not parts:
             yield way

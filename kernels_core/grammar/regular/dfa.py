@@ -11,12 +11,12 @@ Read on: `machines.pyx` (what is explored), `graph.py` and `to_rules.py` (automa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ...clock import look
 from ..charset import Ranges, canonical, partition, union
-from .assertions import limited_ways
 from .dfa_tables import fans, smallest
 from .languages import (
     Alt,
@@ -49,6 +49,8 @@ __all__ = [
     "surely_some",
 ]
 
+T = TypeVar("T")
+
 MAX_STATES = 10_000
 # Emptiness is asked often, and "perhaps not empty" is a safe answer.
 _EMPTINESS_STATES = 2_000
@@ -58,8 +60,6 @@ _MOST_NODES = 1_000_000
 _HEAVY = 50_000
 # Parts of languages that the derivatives of one automaton may look at: some seconds.
 _MOST_WORK = 2_000_000
-# Ways through repetitions with assertions: about a second.
-_MOST_WAYS = 20_000
 _DEAD = -1
 # Code points without surrogates.
 _CHARACTERS = 0x110000 - 0x800
@@ -80,18 +80,22 @@ class Dfa:
         self.table = tuple(map(tuple, self.table))
         self.accepting = tuple(self.accepting)
 
-    def edges(self, state: int) -> dict[int, Ranges]:
-        """Target -> code points that lead there from `state`."""
-        (fan,) = fans([self.table[state]])
-        return {target: self.span(letters) for target, letters in fan.items()}
+    def edges(self, label: Callable[[Ranges], T]) -> Iterator[tuple[int, T, int]]:
+        """(source, label, target) for all edges, by source; `label` says what is read on one, for equal sets once."""
+        known: dict[tuple[int, ...], T] = {}
+        for state, fan in enumerate(fans(self.table)):
+            for target, letters in fan.items():
+                found = known.get(letters)
+                if found is None:
+                    ranges = canonical(union(*[self.letters[number] for number in letters]))
+                    found = known[letters] = label(ranges)
+                yield state, found, target
 
-    def fans(self) -> list[dict[int, tuple[int, ...]]]:
-        """For each state {target: the numbers of the letters that lead there}."""
-        return fans(self.table)
-
-    def span(self, numbers: tuple[int, ...]) -> Ranges:
-        """The code points of some letters."""
-        return canonical(union(*[self.letters[number] for number in numbers]))
+    @property
+    def free(self) -> int:
+        """The state from which on every text is accepted, of which a minimal automaton has one at most; -1: none."""
+        states = (state for state, accepts in enumerate(self.accepting) if accepts)
+        return next((state for state in states if set(self.table[state]) == {state}), -1)
 
 
 def _letters(item: Language) -> tuple[Ranges, ...]:
@@ -144,14 +148,14 @@ def surely_some(item: Language, limit: int = MAX_STATES) -> bool:
     if counted is None:
         return any(explored(item, limit).accepting)
     rest, (least, most) = counted
-    whole = explored(rest, limit) if _without_length(rest) is None else determinise(rest, limit)
+    whole = explored(rest, limit)
     if len(whole.table) * ((least if most is None else most) + 1) <= limit:
         return has_length(whole, least, most)
     return any(determinise(item, limit).accepting)
 
 
 def _without_length(item: Language) -> tuple[Language, tuple[int, int | None]] | None:
-    """An intersection with a length: the rest, and the length."""
+    """An intersection with a length, of which there is one then: the rest, and the length."""
     if isinstance(item, And):
         for part in item.items:
             bounds = length_bounds(part)
@@ -162,17 +166,17 @@ def _without_length(item: Language) -> tuple[Language, tuple[int, int | None]] |
 
 def explored(item: Language, limit: int) -> Dfa:
     """An automaton of `item`, not minimal."""
-    found = _EXPLORED.known(item)
+    found = _EXPLORED.get(item)
     if isinstance(found, str):
         raise TooLarge(found)
     if found is None or (isinstance(found, int) and found < limit):
         try:
             found = _explore(item, limit)
         except TooManyStates as error:
-            if not isinstance(_EXPLORED.known(item), Dfa):  # another thread had more states, and found it meanwhile
-                _EXPLORED.keep(item, str(error) if isinstance(error, TooLarge) else limit, min(item.size, _HEAVY))
+            if not isinstance(_EXPLORED.get(item), Dfa):  # another thread had more states, and found it meanwhile
+                _EXPLORED.put(item, str(error) if isinstance(error, TooLarge) else limit, min(item.size, _HEAVY))
             raise
-        _EXPLORED.keep(item, found, _cells(found, item, limit))
+        _EXPLORED.put(item, found, _cells(found, item, limit))
     if isinstance(found, int) or len(found.table) > limit:
         raise TooManyStates(limit)
     return found
@@ -185,7 +189,7 @@ _EXPLORED: Memo[Language, Dfa | int | str] = Memo(1 << 10, _MOST_CELLS)
 
 def _explore(item: Language, limit: int) -> Dfa:
     letters = _letters(item)
-    with limited_work(_MOST_WORK), limited_ways(_MOST_WAYS):
+    with limited_work(_MOST_WORK):
         return Dfa(letters, *explore(reader(item, letters), limit))
 
 
@@ -240,10 +244,11 @@ def is_empty(item: Language) -> bool:
             return False
         if _begin_apart(item):
             return True
-        spans = [part for part in item.items if length_bounds(part) is not None]
-        if spans:
-            return not _has_counted(item, spans)
+    counted = _without_length(item)
     try:
+        if counted is not None:
+            rest, bounds = counted
+            return not has_length(explored(rest, _EMPTINESS_STATES), *bounds)
         with limited_work(_MOST_WORK):
             return not inhabited(reader(item, _letters(item)), _EMPTINESS_STATES)
     except TooManyStates:
@@ -268,18 +273,6 @@ def _begin_apart(item: And) -> bool:
     found = [start for part in item.items if (start := beginning(part))]
     longest = max(found, key=len, default="")
     return not all(longest.startswith(start) for start in found)
-
-
-def _has_counted(item: And, spans: list[Language]) -> bool:
-    """Is there perhaps a string of an allowed length?"""
-    bounds = [bounds for part in spans if (bounds := length_bounds(part)) is not None]
-    least = max(low for low, _ in bounds)
-    most = min((high for _, high in bounds if high is not None), default=None)
-    rest = intersection(*(part for part in item.items if part not in spans))
-    try:
-        return has_length(explored(rest, _EMPTINESS_STATES), least, most)
-    except TooManyStates:
-        return True
 
 
 def has_length(dfa: Dfa, least: int, most: int | None) -> bool:

@@ -398,16 +398,12 @@ cdef int _append(list flat, Language item) except -1:
 cdef Language _least(Language item):
     """`x{l,h}` beside ALL is as good as `x{l}`."""
     if type(item) is Loop and (<Loop>item).most != (<Loop>item).least and (<Loop>item).least > 0:
-        return loop_of((<Loop>item).item, (<Loop>item).least, (<Loop>item).least)
+        return loop((<Loop>item).item, (<Loop>item).least, (<Loop>item).least)
     return None
 
 
-def loop(Language item not None, least, most):
+cpdef Language loop(Language item, least, most):
     """`item` from `least` to `most` times."""
-    return loop_of(item, least, most)
-
-
-cdef Language loop_of(Language item, least, most):
     if most is not None and most < least:
         return _NOTHING
     if most == 0 or _is_empty_text(item):
@@ -419,7 +415,7 @@ cdef Language loop_of(Language item, least, most):
     if item.nullable:
         least = 0
     if type(item) is Loop and (<Loop>item).least <= 1 and (<Loop>item).most is None and least <= 1:
-        return loop_of((<Loop>item).item, min((<Loop>item).least, least), None)
+        return loop((<Loop>item).item, min((<Loop>item).least, least), None)
     return Loop(item, least, most)
 
 
@@ -488,18 +484,14 @@ cdef bint _certainly(dict parts, str text):
             if len(text) == 1 and contains((<Chars>part).ranges, ord(text)):
                 return True
             continue
-        bounds = _bounds(part)
+        bounds = length_bounds(part)
         if bounds is not None and bounds[0] <= len(text) and (bounds[1] is None or len(text) <= bounds[1]):
             return True
     return False
 
 
-def length_bounds(Language item not None):
+cpdef tuple length_bounds(Language item):
     """`(l, h)` if the language is "any string of l to h characters", else None."""
-    return _bounds(item)
-
-
-cdef tuple _bounds(Language item):
     if type(item) is Loop:
         return ((<Loop>item).least, (<Loop>item).most) if _same((<Loop>item).item, _ANY) else None
     if type(item) is Chars:
@@ -513,7 +505,7 @@ cdef Language _length_spans(dict flat):
     if len(flat) < 2:
         return None
     for part in flat:
-        bounds = _bounds(part)
+        bounds = length_bounds(part)
         if bounds is None:
             return None
         spans.append(bounds)
@@ -523,7 +515,7 @@ cdef Language _length_spans(dict flat):
         if high is not None and least > high + 1:
             return None
         high = None if high is None or most is None else max(high, most)
-    return loop_of(_ANY, low, high)
+    return loop(_ANY, low, high)
 
 
 def _first(pair):
@@ -553,7 +545,7 @@ cdef Language _intersection(tuple items):
         for part in (<And>item).items if type(item) is And else (item,):
             if type(part) is Words:
                 return _kept(<Words>part, item, items)
-            bounds = _bounds(part)
+            bounds = length_bounds(part)
             if bounds is not None:
                 least = max(least, bounds[0])
                 most = bounds[1] if most is None else most if bounds[1] is None else min(most, bounds[1])
@@ -567,7 +559,7 @@ cdef Language _intersection(tuple items):
         if type(part) is Not and (<Not>part).item in flat:
             return _NOTHING
     if least or most is not None:
-        flat = {loop_of(_ANY, least, most): None, **flat}
+        flat = {loop(_ANY, least, most): None, **flat}
         excluded = {text for text in excluded if least <= len(text) and (most is None or len(text) <= most)}
     if excluded and flat:
         excluded = {text for text in excluded if _in_all(flat, text)}
@@ -606,7 +598,7 @@ cdef Language _by_length(dict flat):
             if type(one) is Words:
                 named |= (<Words>one).words
                 continue
-            bounds = _bounds(one)
+            bounds = length_bounds(one)
             if bounds is None:
                 return None
             own.append(bounds)
@@ -622,7 +614,7 @@ cdef Language _by_length(dict flat):
     if unions < 2:
         return None
     found = Words(frozenset([text for text in named if _in_all(flat, text)]))
-    found = union_of((found, *[loop_of(_ANY, low, high) for low, high in spans]))
+    found = union_of((found, *[loop(_ANY, low, high) for low, high in spans]))
     return found if excluded is None else _intersection((found, excluded))
 
 
@@ -639,24 +631,20 @@ cdef Language _kept(Words part, Language item, tuple items):
 cdef bint _in_all(parts, str text) except -1:
     cdef Language part
     for part in parts:
-        if not _matches(part, text):
+        if not matches(part, text):
             return False
     return True
 
 
-def complement(Language item not None):
+cpdef Language complement(Language item):
     """All strings that are not in `item`."""
-    return _complement(item)
-
-
-cdef Language _complement(Language item):
     cdef Language below, above
     if _is_nothing(item):
         return _ALL
-    bounds = _bounds(item)
+    bounds = length_bounds(item)
     if bounds is not None:
-        below = loop_of(_ANY, 0, bounds[0] - 1) if bounds[0] else _NOTHING
-        above = _NOTHING if bounds[1] is None else loop_of(_ANY, bounds[1] + 1, None)
+        below = loop(_ANY, 0, bounds[0] - 1) if bounds[0] else _NOTHING
+        above = _NOTHING if bounds[1] is None else loop(_ANY, bounds[1] + 1, None)
         return union_of((below, above))
     if type(item) is Not:
         return (<Not>item).item
@@ -664,8 +652,8 @@ cdef Language _complement(Language item):
         if item.depth > DEEPEST:
             raise RecursionError("a language is nested too deeply")
         if type(item) is Alt:
-            return _intersection(tuple([_complement(part) for part in (<Alt>item).items]))
-        return union_of(tuple([_complement(part) for part in (<And>item).items]))
+            return _intersection(tuple([complement(part) for part in (<Alt>item).items]))
+        return union_of(tuple([complement(part) for part in (<And>item).items]))
     return Not(item)
 
 
@@ -697,7 +685,8 @@ def limited_work(most):
         _WORK.left = before
 
 
-cdef int _spend(Py_ssize_t amount) except -1:
+cpdef int spend(Py_ssize_t amount) except -1:
+    """Note that so many parts were looked at.  Raises `TooLarge` inside `limited_work`."""
     rest(4 * <int>amount)
     left = _WORK.left
     if left is not None:
@@ -707,18 +696,14 @@ cdef int _spend(Py_ssize_t amount) except -1:
     return 0
 
 
-def derivative(Language item not None, code_point):
+cpdef Language derivative(Language item, code_point):
     """All w such that the character `code_point` followed by w is in `item`.
 
     Raises `TooLarge` inside `limited_work`.
     """
-    return _derivative(item, code_point)
-
-
-cdef Language _derivative(Language item, code_point):
     # Leaves are quicker to look at than to look up.
     if type(item) is Chars:
-        _spend(1)
+        spend(1)
         return _EPSILON if contains((<Chars>item).ranges, code_point) else _NOTHING
     key = (item, code_point)
     cdef Language found = _DERIVED.get(key)
@@ -744,23 +729,23 @@ cdef Language _derived(Language item, code_point):
     cdef Py_ssize_t i
     cdef str first
     if type(item) is Words:
-        _spend(1)
+        spend(1)
         first = chr(code_point)
         return Words(frozenset([text[1:] for text in (<Words>item).words if (<str>text).startswith(first)]))
     if type(item) is Loop:
-        _spend(1)
-        inner = _derivative((<Loop>item).item, code_point)
+        spend(1)
+        inner = derivative((<Loop>item).item, code_point)
         if _is_nothing(inner):
             return _NOTHING
         least, most = (<Loop>item).least, (<Loop>item).most
-        return concat_of((inner, loop_of((<Loop>item).item, max(0, least - 1), None if most is None else most - 1)))
+        return concat_of((inner, loop((<Loop>item).item, max(0, least - 1), None if most is None else most - 1)))
     if type(item) is Cat:
         items = (<Cat>item).items
-        _spend(len(items))
+        spend(len(items))
         parts = []
         for i in range(len(items)):
             part = items[i]
-            inner = _derivative(part, code_point)
+            inner = derivative(part, code_point)
             if not _is_nothing(inner):
                 parts.append(concat_of((inner, *items[i + 1:])))
             if not part.nullable:
@@ -768,33 +753,29 @@ cdef Language _derived(Language item, code_point):
         return union_of(tuple(parts))
     if type(item) is Alt:
         items = (<Alt>item).items
-        _spend(len(items))
-        return union_of(tuple([_derivative(part, code_point) for part in items]))
+        spend(len(items))
+        return union_of(tuple([derivative(part, code_point) for part in items]))
     if type(item) is And:
         items = (<And>item).items
-        _spend(len(items))
-        return _intersection(tuple([_derivative(part, code_point) for part in items]))
-    _spend(1)
+        spend(len(items))
+        return _intersection(tuple([derivative(part, code_point) for part in items]))
+    spend(1)
     if type(item) is Not:
-        return _complement(_derivative((<Not>item).item, code_point))
+        return complement(derivative((<Not>item).item, code_point))
     if isinstance(item, Unfolding):
         return item.derive(code_point)
     raise TypeError(f"not a language: {item!r}")
 
 
-def matches(Language item not None, str text not None):
+cpdef bint matches(Language item, str text) except -1:
     """Is `text` in the language?"""
-    return _matches(item, text)
-
-
-cdef bint _matches(Language item, str text) except -1:
     if type(item) is Words:
         return text in (<Words>item).words
-    bounds = _bounds(item)
+    bounds = length_bounds(item)
     if bounds is not None:
         return bounds[0] <= len(text) and (bounds[1] is None or len(text) <= bounds[1])
     if type(item) is Not:
-        return not _matches((<Not>item).item, text)
+        return not matches((<Not>item).item, text)
     if type(item) is And:
         return _in_all((<And>item).items, text)
     key = (item, text)
@@ -809,11 +790,11 @@ cdef bint _reads(Language item, str text) except -1:
     cdef Language part
     if type(item) is Alt:
         for part in (<Alt>item).items:
-            if _matches(part, text):
+            if matches(part, text):
                 return True
         return False
     for letter in text:
-        item = _derivative(item, ord(letter))
+        item = derivative(item, ord(letter))
         if _is_nothing(item):
             return False
         if _is_all(item):
@@ -854,7 +835,7 @@ cdef Language _language(Node node, int depth):
         found = _language((<Repeat>node).held[0], depth + 1)
         if found is None:
             return None
-        return bounded(loop_of(found, (<Repeat>node).minimum, (<Repeat>node).maximum))
+        return bounded(loop(found, (<Repeat>node).minimum, (<Repeat>node).maximum))
     if kind is Empty:
         return _EPSILON
     return _NOTHING if kind is Never else None

@@ -31,7 +31,8 @@ cdef class Memo:
     def __len__(self):
         return len(self.new.keys() | self.old.keys())
 
-    cdef object get(self, object key):
+    cpdef object get(self, object key):
+        """The answer to `key`, or None."""
         cdef tuple found = self.new.get(key)
         if found is None:
             found = self.old.get(key)
@@ -40,7 +41,8 @@ cdef class Memo:
             self.put(key, found[0], found[1])
         return found[0]
 
-    cdef int put(self, object key, object value, long long weight) except -1:
+    cpdef int put(self, object key, object value, long long weight) except -1:
+        """Remember `value`."""
         if len(self.new) >= self.most or self.weight + weight > self.most_weight:
             self.new, self.old = {}, self.new
             self.weight = 0
@@ -48,14 +50,6 @@ cdef class Memo:
         PyObject_GC_UnTrack(<void *>self.new)       # putting something there may have tracked it again
         self.weight += weight
         return 0
-
-    def known(self, key):
-        """The answer to `key`, or None."""
-        return self.get(key)
-
-    def keep(self, key, value, weight):
-        """Remember `value`."""
-        self.put(key, value, weight)
 
 
 cdef class _Function:

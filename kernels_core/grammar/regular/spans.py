@@ -3,7 +3,7 @@
 For most automata these are all numbers from a least one to a greatest one, or without end; then a length can be counted
 beside the automaton, and a count says at once whether a text can still be finished in time.
 
-Read on: `dfa.py`, `../compact_body.pyx` (`Bounded`), `../json_schema/spelling.py`.
+Read on: `dfa.py`, `../compact_body.pyx` (`Diagram`), `../json_schema/spelling.py`.
 """
 
 from __future__ import annotations

@@ -55,21 +55,16 @@ class LanguageWriter:
     def automaton(self, language: Language) -> Node:
         """The strings of `language` by its automaton.  Raises `TooManyStates`."""
         dfa = determinise(language, self.most_states)
-        graph = Graph(len(dfa.table))
-        end = -1
-        for state in range(len(dfa.table)):
-            edges = dfa.edges(state)
-            if dfa.accepting[state] and edges == {state: charset.ALL}:
-                # From here on everything is allowed: the rule for that is shared.
-                if end < 0:
-                    end = graph.state(final=True)
-                graph.edge(state, self.everything(), end)
+        graph, free = Graph(len(dfa.table)), dfa.free
+        for state, accepts in enumerate(dfa.accepting):
+            if accepts:
                 graph.finish(state)
-                continue
-            if dfa.accepting[state]:
-                graph.finish(state)
-            for target, ranges in edges.items():
-                graph.edge(state, self.characters(ranges), target)
+        for state, label, target in dfa.edges(self.characters):
+            if state != free:
+                graph.edge(state, label, target)
+        if free >= 0:
+            # From there on everything is allowed: the rule for that is shared.
+            graph.edge(free, self.everything(), graph.state(final=True))
         return graph.node(self.book, self._hint)
 
     def text(self, text: str) -> Node:

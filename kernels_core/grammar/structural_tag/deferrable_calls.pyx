@@ -18,11 +18,8 @@ from kernels_core.grammar.canonical_json cimport ListPlace, Span, CanonicalText,
 from kernels_core.grammar.json_schema.deferrable_schemas cimport DeferrableSchemas
 
 from kernels_core.grammar.json_schema.dialect import DEFAULT, dialect_of
+from kernels_core.grammar.json_schema.resolve import Documents
 from kernels_core.grammar.structural_tag.spelling import is_plain, markers_of, spelling_of
-
-# Text of a schema in which something may have a name of its own, so that references are not just pointers.
-cdef tuple NAMING = ('"$id"', '"id": "', '"$anchor"', '"$dynamic', '"$recursive', '"$ref": "http')
-
 
 cdef class Judging
 
@@ -252,9 +249,6 @@ cdef class Judging:
         elif self._judge(schema, dialect, False, strict).holds(schema):
             return True
         text = _taken(written, span)
-        if '"$ref"' not in text:
+        if '"$ref"' not in text or not Documents(schema, text, {}).has_local_references:
             return False
-        for word in NAMING:
-            if word in text:
-                return False
         return self._judge(schema, dialect, True, strict).holds(schema)
