@@ -24,6 +24,7 @@ from visualizers.tree import said_readings
 from workbench.languages import Source
 from workbench.languages.examples import EXAMPLES
 from workbench.languages.source import SAID
+from workbench.languages.telling import told_schema, told_tools
 from workbench.languages.tools import tools_in
 from workbench.panels.base import Desk, Message, Panel
 from workbench.panels.next import tokens_of_chip
@@ -148,23 +149,19 @@ def _telling_schema(text: str) -> str:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return ""
-    return f"You answer with JSON that fits this schema: {json.dumps(value, ensure_ascii=False)}" if value else ""
+    return told_schema(value) if value else ""
 
 
 @lru_cache(maxsize=8)
 def _telling_tools(text: str, form: str) -> tuple[str, tuple[str, ...]]:
-    from workbench.serving.calls import CallFormat
+    from workbench.serving.calls import format_of_calls
 
     try:
         functions, said = tools_in(Source("tools", text).value)
-        example = {"type": "function", "function": {"name": "FUNCTION", "parameters": {"type": "object"}}}
-        tag = Source("tools", json.dumps([example]), {"model": said.get("model") or form}).tool_tag
-        call = CallFormat(tag).write({"ARGUMENT": "value"})
+        call = format_of_calls(str(said.get("model") or form), "FUNCTION").write({"ARGUMENT": "value"})
     except MaskscopeError:  # a format that takes no such name, or is not written here
         return "", ()
-    lines = [json.dumps(one, ensure_ascii=False, default=float) for one in functions]
-    told = "\n".join(["These are functions that you can call:", *lines, "To call one of them, write:", call])
-    return told, tuple(str(one["name"]) for one in functions)
+    return told_tools(functions, call), tuple(str(one["name"]) for one in functions)
 
 
 def _turns(prompt: str) -> tuple[str, ...]:
