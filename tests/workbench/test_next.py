@@ -451,7 +451,7 @@ def test_what_forbids_another_digit_is_named_beside_what_may_follow() -> None:
     found = session.inspect.refusals(reasons=True)
     (here,) = [reasons for group, reasons in zip(found.groups, found.reasons, strict=True) if group.read == b""]
     assert [place.keyword for place in here] == ["maximum", ""]
-    assert here[0].label == "`maximum`: 50"
+    assert here[0].label == "`limit` is at most 50 (`maximum`)"
 
 
 @pytest.mark.parametrize(
