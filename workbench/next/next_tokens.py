@@ -26,7 +26,7 @@ from workbench.next.continuations import Continuation, explore
 from workbench.next.kinds import GROUPS, Kind
 from workbench.next.lexicon import Run, Runs, lexicon, runs_of
 from workbench.provenance.prefix import shared_beginning
-from workbench.reports.record import Printed
+from workbench.record import Printed
 from workbench.session.result import byte_ranges, content
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from workbench.next.lexicon import lexicon
 from workbench.next.probes import waiting_rules
 from workbench.next.rejections import SECONDS, Refusal, Rejections, rejections
 from workbench.provenance import SourcePlace, forbidding
-from workbench.reports.record import Printed
+from workbench.record import Printed
 from workbench.session.result import content
 
 if TYPE_CHECKING:

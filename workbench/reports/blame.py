@@ -25,7 +25,7 @@ from visualizers.tables import card, table
 from workbench.generation.cutting import Cutting
 from workbench.languages import Source
 from workbench.provenance import SourcePlace, forbidding, provenance
-from workbench.reports.record import Printed
+from workbench.record import Printed
 from workbench.session import Session
 from workbench.session.matching import read_bytes
 

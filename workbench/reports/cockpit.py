@@ -28,8 +28,8 @@ from visualizers.tables import card, chip, details, dim, pre, table
 from workbench.generation.side_by_side import SideBySide
 from workbench.generation.step import Alternative, Step
 from workbench.generation.trace import Generation
+from workbench.record import as_text
 from workbench.reports.caches import caches
-from workbench.reports.record import as_text
 from workbench.session.trace import Trace
 
 Reasons = Mapping[tuple[int, int], str]

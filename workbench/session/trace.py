@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.generation.step import Step
 from workbench.generation.trace import Edit, Generation
-from workbench.reports.record import Record
+from workbench.record import Record
 from workbench.session.result import Reading
 
 if TYPE_CHECKING:
