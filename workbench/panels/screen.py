@@ -28,11 +28,10 @@ from workbench.languages.telling import told_schema, told_tools
 from workbench.languages.tools import tools_in
 from workbench.panels.base import Desk, Message, Panel
 from workbench.panels.next import tokens_of_chip
-from workbench.panels.triggers import FREE_TEXT, step_modes
 from workbench.provenance import SourcePlace
 from workbench.screen.gallery import GALLERY, Entry
 from workbench.screen.outcome import Outcome, ended_early, outcome, python_of
-from workbench.screen.parts import Part, parts_of
+from workbench.screen.parts import FREE_TEXT, Part, parts_of, step_modes
 from workbench.screen.recent import called, is_edit, note_opened, opened_last
 from workbench.screen.recording import Recording, Token, model_word, recorded, tokens_of
 from workbench.screen.state import here_state, matched, text_state
