@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from tests.workbench.vocabulary import EOS
 from workbench.explorer import explore
-from workbench.explorer.tooltip import tooltip
+from workbench.next.tooltip import tooltip
 from workbench.panels.examples import ExamplesPanel
 from workbench.provenance import forbidding
 from workbench.session import Session

@@ -2,7 +2,7 @@
 
 `lexicon` sorts a vocabulary and knows its trie, `continuations` explores the parser, `rejections` says where each
 refused token dies; `next_tokens`, `refusals` and `why` put them together for a person: they are what
-`session.inspect.next()`, `.refusals()` and `.why(what)` return.
+`session.inspect.next()`, `.refusals()` and `.why(what)` return.  `tooltip` is a quick `why` for the pointer.
 """
 
 from workbench.next.continuations import Continuation, explore

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 from kernels_core import CompiledGrammar
 from kernels_core.inspect.classic import in_common
 from visualizers.glyphs import clip
-from workbench.explorer.current import generate_call
 from workbench.languages import Source
 from workbench.panels.base import Desk, Panel
 from workbench.reports.cockpit import CockpitRun, CockpitShot, CockpitView, cockpit_run, likeliest
+from workbench.screen.current import generate_call
 from workbench.session import Change
 
 if TYPE_CHECKING:

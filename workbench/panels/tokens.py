@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from visualizers.live import TokenTable
-from workbench.explorer.tooltip import tooltip
 from workbench.next import NextTokens
+from workbench.next.tooltip import tooltip
 from workbench.panels.base import Desk, Panel
 from workbench.panels.next import QUICK
 from workbench.session import Change
