@@ -12,13 +12,13 @@ import pytest
 
 from kernels_core import Grammar, GrammarMatcher, TokenizerInfo
 from tests.workbench.vocabulary import GRAMMAR
-from workbench.next import Lexicon, callers, explore, rejections
-from workbench.next.lexicon import Runs, merged
+from workbench.next import callers, explore, rejections
 from workbench.next.probes import open_end, waiting_rules
 from workbench.next.refusals import with_reasons
 from workbench.session import Session
 from workbench.session.result import content
 from workbench.tokenizers import Tokenizer
+from workbench.tokenizers.lexicon import Lexicon, Runs, merged
 
 SCHEMA = {
     "type": "object",
