@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from visualizers.live import TokenTable
+from visualizers.live_tokens import TokenTable
 from workbench.next import NextTokens
 from workbench.next.tooltip import tooltip
 from workbench.panels.base import Desk, Panel
