@@ -18,7 +18,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from experiments.lab import chromium_page
+from experiments.jupyter import chromium_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
