@@ -4,7 +4,7 @@ All have one form: `COMMAND SOURCE [TEXT]`.  SOURCE is a grammar (a file, or the
 are read by `--text-file`; `-` is standard input.  `--tokenizer` or `--model` say whose tokens, `--json` prints JSON.
 Exit codes: 0 fine; 1 refused, or different; 2 the command itself is at fault (no such file, unknown tokenizer).
 
-Read on: `workbench/cli/looking.py`, `workbench/cli/comparing.py`, `workbench/cli/making.py`.
+Read on: `workbench/cli/checking.py`, `workbench/cli/comparing.py`, `workbench/cli/generating.py`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from workbench.cli import app, looking
+from workbench.cli import app, checking
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = str(ROOT / "experiments" / "demo_model" / "weights")
@@ -268,7 +268,7 @@ def test_no_picture_is_made_beside_json(command: tuple[str, ...], monkeypatch: p
         raise AssertionError("a picture was made")
 
     for name in ("_place_line", "_check_picture"):
-        monkeypatch.setattr(looking, name, drawn)
+        monkeypatch.setattr(checking, name, drawn)
     words = [command[0], 'root ::= "abc"', *command[1:], "a"]
     assert data(run(*words, "--json"))
     with pytest.raises(AssertionError, match="a picture was made"):
