@@ -2,7 +2,7 @@
 
 The run is the session's own (`Session.generate`), so all panels follow it and its stop button works.
 
-Read on: `workbench/reports/cockpit.py` (the view), `workbench/generation/trace.py`.
+Read on: `workbench/reports/cockpit.py` (the view), `workbench/generation/generation.py`.
 """
 
 from __future__ import annotations

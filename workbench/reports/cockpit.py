@@ -26,9 +26,9 @@ from visualizers.live_automaton import AutomatonView
 from visualizers.live_base import LiveView, Traits, picked, synced, to_page
 from visualizers.live_frontier import FrontierView
 from visualizers.tables import card, chip, details, dim, pre, table
+from workbench.generation.generation import Generation
 from workbench.generation.side_by_side import SideBySide
 from workbench.generation.step import Alternative, Step
-from workbench.generation.trace import Generation
 from workbench.record import as_text
 from workbench.reports.caches import caches
 from workbench.session.trace import Trace
