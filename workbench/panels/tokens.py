@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visualizers.live_tokens import TokenTable
-from workbench.next import NextTokens
+from workbench.next.next_tokens import NextTokens
 from workbench.next.tooltip import tooltip
 from workbench.panels.base import Desk, Panel
 from workbench.panels.next import QUICK
