@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from kernels_core import GrammarMatcher
 from kernels_core.locks import new_lock
-from workbench.provenance.members import Member, Members, OpenObject, open_objects
-from workbench.provenance.places import Role, SourcePlace
+from workbench.provenance.members import Members, open_objects
+from workbench.provenance.places import SourcePlace
 from workbench.provenance.reader import Reader, named_tokens, read_text
 from workbench.provenance.rules import spans_of_rules
 from workbench.provenance.schema_rules import schema_rules
@@ -31,10 +31,7 @@ if TYPE_CHECKING:
     from workbench.session.context import Context
 
 __all__ = [
-    "Member",
     "Members",
-    "OpenObject",
-    "Role",
     "SourcePlace",
     "Tags",
     "forbidding",
