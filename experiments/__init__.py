@@ -1,5 +1,5 @@
 """Experiments: modules that train, sweep and measure.
 
 Start with `registry.py` (what an experiment is), `claims.py` (how it is judged), `running.py` (running one) and
-`page.py` (the report).  The demo model is in `demo_model`.
+`pages.py` (the report).  The demo model is in `demo_model`.
 """

@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 
 from experiments import synthetic_schemas
 from experiments.demo_model import WEIGHTS_FOLDER
-from workbench.cli.doctor import data_folder
+from workbench.data import data_folder
 from workbench.json_values import Json
 from workbench.peers.toolsets import Tool, ToolSet
 from workbench.tokenizers import Tokenizer, load_tokenizer

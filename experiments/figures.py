@@ -18,7 +18,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from experiments.lab import chromium_page
+from experiments.jupyter import chromium_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -32,6 +32,7 @@ ENGINES: Final[Mapping[str, str]] = {
     "llguidance": "#2f8f5b",
     "glrmask": "#c79a00",
     "maskforge": "#7a5195",
+    "outlines": "#8c8c8c",
 }
 """Colours of the engines that are compared, the same in every figure."""
 BY_ENGINE: Final[Mapping[str, object]] = {"color": "engine", "color_discrete_map": ENGINES}

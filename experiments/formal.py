@@ -2,7 +2,7 @@
 
 Source: XGrammar-2, table 6 (formal definitions of the Earley parser and of masks with a cache).
 
-Brute force is `table6.py`: Earley's three rules over the rule automata, item by item, token by token, with no code of
+Brute force (`paper_definitions.py`) is Earley's three rules over the rule automata, by item and token, with no code of
 the engine.  The automata themselves are the engine's: that they mean the grammar is what the tests compare with another
 recogniser.  One trial is one grammar: the states at some places of its texts, at random, under one set of options.
 `engine` is the engine as it is; `plain` spells nothing out and has no counters, so that rules call each other more and
@@ -31,7 +31,7 @@ from experiments.columns import Column, Table, where
 from experiments.datasets import CaseName, load_case
 from experiments.figures import GREEN, RED, YELLOW
 from experiments.grammar_set import GRAMMARS
-from experiments.table6 import Definitions, Item
+from experiments.paper_definitions import Definitions, Item
 from experiments.trial import NotRunError, Params
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
 from kernels_core.errors import MaskscopeError

@@ -11,21 +11,11 @@ from importlib import metadata
 from pathlib import Path
 
 import kernels_core
+from workbench.peers.catalogue import PEERS
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 # Everything whose version can change a number.
-PACKAGES = (
-    "numpy",
-    "torch",
-    "transformers",
-    "tiktoken",
-    "xgrammar",
-    "llguidance",
-    "glrmask",
-    "maskforge",
-    "outlines-core",
-    "lm-format-enforcer",
-)
+PACKAGES = ("numpy", "torch", "transformers", "tiktoken", *PEERS)
 TIMEOUT_S = 20
 RECORDED = (":!experiments/results", ":!docs", ":!README.md")
 """As git names paths that do not count: what a recording writes, pages that quote its figures among them."""

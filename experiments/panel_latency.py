@@ -25,7 +25,7 @@ import plotly.graph_objects as go
 
 from experiments.claims import Effect, claims_of, worst
 from experiments.columns import Column, Table
-from experiments.lab import chromium_page, open_notebook, run_all, serving, write_notebook
+from experiments.jupyter import chromium_page, open_notebook, run_all, serving, write_notebook
 from experiments.synthetic_schemas import NOUNS, VERBS, make_wide
 from experiments.trial import Params
 from workbench.json_values import JsonObject

@@ -23,6 +23,7 @@ from experiments.registry import PRESETS, Experiment, find_experiment
 from experiments.report import provenance, reasons
 from experiments.sweep import run_sweep
 from visualizers.mode import get_mode
+from workbench.peers.catalogue import PEERS
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from experiments.trial import Params
 
 TITLE_WIDTH: Final = 90
-ENGINES_SHOWN: Final = ("Python", "maskscope", "xgrammar", "llguidance", "glrmask", "maskforge", "outlines")
+ENGINES_SHOWN: Final = ("Python", "maskscope", *PEERS)
 PRESET: Final = "MASKSCOPE_PRESET"
 """The environment variable that names the preset of runs that name none; without it they are "quick"."""
 

@@ -44,7 +44,7 @@ from experiments.claims import Effect, claims_of, mean, share, worst
 from experiments.columns import Column, Row, Table, where
 from experiments.datasets import DataError
 from experiments.trial import NotRunError, Params
-from workbench.cli.doctor import data_folder
+from workbench.data import data_folder
 from workbench.json_values import Json, JsonObject
 
 if TYPE_CHECKING:

@@ -12,13 +12,15 @@ Code map, in reading order:
 - `way`, `marks`  where the text went and what is lit
 - `dot`         a scene as DOT, which Graphviz draws: in the browser, and for files the program `dot`
 - `svg`         a scene as an SVG or a PDF with an element id for every state
-- `png`         a mask as a 1-bit PNG
+- `png`         a mask as a PNG of two bits a token
 - `tables`      what static displays are made of
 - `assets`      the front end's bundle, which `make build` makes of `frontend/`
 - `standalone`  the same ES modules in one HTML file
 - `host`        the one widget that carries views; `live_base` is what all views share
-- `live`        the views of snapshots; `live_automaton` is the automaton's
-- `formatters`  makes snapshots display themselves in notebooks
+- `live_automaton`, `live_frontier`, `live_tokens`, `operations`, `stack`, `tree`, `triggers`, `caches`
+                the views of snapshots
+- `screen`, `source`, `compare`  the views of what the workbench says beside them
+- `formatters`  makes snapshots display themselves in notebooks, live or not as `mode` says
 """
 
 from __future__ import annotations

@@ -16,7 +16,10 @@ from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, Toke
 from kernels_core.inspect.trace import Events, FillEvent, Operations
 from visualizers.caches import COUNTERS, NAMES, said
 from visualizers.glyphs import clip, glyph, html_escape, many, size
-from visualizers.live import FrontierView, LiveView, OperationView, TokenTable
+from visualizers.live_base import LiveView
+from visualizers.live_frontier import FrontierView
+from visualizers.live_tokens import TokenTable
+from visualizers.operations import OperationView
 from visualizers.stack import StackView
 from visualizers.svg import automaton_html
 from visualizers.tables import badge, card, chip, more, table

@@ -2,8 +2,12 @@
 
 A view is a plain object: its state is in traits, and nothing of it lives in a browser until a `Host` carries it
 (`visualizers/host.py`).  Displayed alone it gets a host of its own; a panel of many views has one host for all.
+It takes its snapshot by `show(...)`; displayed later, twice or again after the notebook was closed it shows the same.
+What a person clicks is a trait too (`selected`, `selected_item`, `selection`), which the next cell can read.
+`play(...)` loads a whole run, which the browser then steps through by `index` without a kernel; `to_html()` and
+`save()` write a page that needs nothing else.
 
-Read on: `visualizers/live.py` (the views), `visualizers/host.py` (the one widget), `visualizers/standalone.py` (pages).
+Read on: `visualizers/live_frontier.py` (a view), `visualizers/host.py` (the one widget), `visualizers/standalone.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs as events of the Trace Event Format, which Perfetto (ui.perfetto.dev) and Chrome's `about:tracing` open.
 
 Complete events (`X`) have a beginning and a length in microseconds, on a lane (`tid`) each; counters (`C`) are numbers
-over time; instants (`i`) mark a place.  Read on: `replaying/replayed.py`, `generation/trace.py`, which have them
+over time; instants (`i`) mark a place.  Read on: `replaying/replayed.py`, `generation/generation.py`, which have them
 written.
 """
 

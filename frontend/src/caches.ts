@@ -2,7 +2,7 @@
 // beside it how masks were come by, and which parts of the grammars share which token sets.
 // Read on: visualizers/caches.py (what the traits hold).
 import { bytes, h, key, many, defineView, number, put, svg, table } from "./common.js";
-import { grid, logarithmic, timeline } from "./chart.js";
+import { grid, logarithmic, timeline } from "./token_charts.js";
 import { MASKS, micros } from "./run";
 
 interface Visits { step: number[]; word: number[]; by: string[]; us: number[]; bytes: number[]; made: number[]; pool: number[]; state: number[]; times: number[];

@@ -1,7 +1,7 @@
 // The model cockpit: what the model wanted, what the grammar left of it, and what that cost, token by token.
 // Read on: workbench/reports/cockpit.py (what the traits hold).
 import { code, h, key, many, measured, morph, defineView, number, svg, tab as tabOf, table } from "./common.js";
-import { grid, logarithmic, timeline } from "./chart.js";
+import { grid, logarithmic, timeline } from "./token_charts.js";
 import { HOWS, TOLD, micros, percent } from "./run";
 
 const TABS = [["step", "This token"], ["run", "Mass, entropy"], ["time", "Time"]];

@@ -1,5 +1,5 @@
 // The frontier: one row an Earley item, with its dot where the parser is.
-// Read on: visualizers/live.py (FrontierView).
+// Read on: visualizers/live_frontier.py.
 import { click, dotted, h, many, morph, defineView, number, reveal, table } from "./common.js";
 
 export default defineView("frontier", "frontier-view", ({ view, model }) => {

@@ -1,5 +1,5 @@
 // A card that says why: for a token or a refused text on which the pointer rests, or which the keyboard has reached.
-// Read on: tokens.js (who shows it), workbench/explorer/tooltip.py (who answers).
+// Read on: tokens.js (who shows it), workbench/next/tooltip.py (who answers).
 import { beside, code, h, morph } from "./common.js";
 
 const REST_MS = 350;

@@ -1,5 +1,5 @@
 // A bar that walks through recorded steps: buttons, slider, arrow keys.
-// Read on: visualizers/live.py (StepBar), visualizers/standalone.py (links views by `index`).
+// Read on: visualizers/live_base.py (StepBar), visualizers/standalone.py (links views by `index`).
 import { button, defineView, h, number } from "./common.js";
 
 export default defineView("steps", "step-bar", ({ view, model }) => {

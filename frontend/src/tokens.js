@@ -1,6 +1,6 @@
 // The mask of one step and the token sets behind it: tabs by kind, search, and a table that only ever holds the rows in sight.
 // Pages of 40 rows are asked of Python; without Python (`offline`) the first rows of each tab travel along.
-// Read on: visualizers/live.py (TokenTable), visualizers/tokens.py (kinds and search).
+// Read on: visualizers/live_tokens.py (TokenTable), visualizers/tokens.py (kinds and search).
 import { h, many, morph, defineView, number, offer, tab as tabOf } from "./common.js";
 import { hints } from "./hints.js";
 

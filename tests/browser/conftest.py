@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from experiments.lab import ROOT, Lab, serving
+from experiments.jupyter import ROOT, Lab, serving
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ import pytest
 
 from experiments import dispatch_size, formal
 from experiments.ledger import Ledger
+from experiments.paper_definitions import Definitions, Item
 from experiments.running import run
-from experiments.table6 import Definitions, Item
 from kernels_core import GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
 from tests.experiments.reports import told
 

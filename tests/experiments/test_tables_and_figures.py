@@ -9,11 +9,13 @@ import plotly.graph_objects as go
 import pytest
 
 from experiments.columns import Column, Table, explained
+from experiments.figures import ENGINES as COLOURS
 from experiments.figures import write_figures
 from experiments.ledger import Ledger
 from experiments.running import run
 from experiments.trial import NotRunError
 from tests.experiments.reports import told
+from workbench.peers.catalogue import ENGINES
 
 pytestmark = pytest.mark.usefixtures("no_data")
 
@@ -21,6 +23,10 @@ pytestmark = pytest.mark.usefixtures("no_data")
 def test_the_smallest_run_is_told(ledger: Ledger) -> None:
     """Those of other experiments are looked at by the tests that run them."""
     told(run("tools", "smoke", ledger=ledger), "not run")
+
+
+def test_every_engine_has_a_colour_of_its_own() -> None:
+    assert len({COLOURS[name] for name in ENGINES}) == len(ENGINES)
 
 
 def test_heads_of_a_table_are_told_apart_and_explained() -> None:

@@ -24,7 +24,7 @@ from kernels_core import CompiledGrammar, Grammar, GrammarMatcher, Options, Unsu
 from kernels_core.errors import MaskscopeError
 from kernels_core.grammar.json_schema.steps import Order
 from tests.json_schema.json_judge import byte_vocabulary
-from workbench.cli.doctor import data_folder
+from workbench.data import data_folder
 
 __all__ = ["judge", "main"]
 

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from tests.project.tree import ROOT
 from workbench.cli import app, doctor
 from workbench.cli.doctor import Check, examine, find_chromium, print_report
+from workbench.data import data_folder
 
 
 def command(*words: str, package: str = "workbench") -> subprocess.CompletedProcess[str]:
@@ -110,9 +111,9 @@ def test_exit_code_follows_what_is_needed(capsys: pytest.CaptureFixture[str]) ->
 
 def test_data_folder_is_one_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
     monkeypatch.setenv("MASKSCOPE_DATA", str(tmp_path))
-    assert str(doctor.data_folder()) == str(tmp_path)
+    assert str(data_folder()) == str(tmp_path)
     monkeypatch.setenv("MASKSCOPE_DATA", f"{tmp_path}/absent")
-    assert doctor.data_folder() is None
+    assert data_folder() is None
 
 
 def test_continuous_integration_has_all_options(chromium: str, dot: str) -> None:

@@ -14,7 +14,7 @@ from playwright.sync_api import Page
 
 from visualizers.assets import script
 from visualizers.host import Host
-from visualizers.live import LiveView
+from visualizers.live_base import LiveView
 
 PAGE = """<!doctype html><html class="ms-page"><head><meta charset="utf-8"></head>
 <body><div id="one"></div><div id="two"></div></body></html>"""

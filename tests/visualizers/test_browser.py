@@ -13,16 +13,11 @@ from kernels_core.inspect.trace import Operation
 from tests.visualizers import fixtures
 from tests.visualizers.bridge import Bridge, until
 from visualizers.host import Host
-from visualizers.live import (
-    AutomatonView,
-    FrontierView,
-    LiveView,
-    MaskMap,
-    OperationView,
-    StepBar,
-    TokenTable,
-    to_page,
-)
+from visualizers.live_automaton import AutomatonView
+from visualizers.live_base import LiveView, StepBar, to_page
+from visualizers.live_frontier import FrontierView
+from visualizers.live_tokens import MaskMap, TokenTable
+from visualizers.operations import OperationView
 from visualizers.standalone import iframe
 from visualizers.svg import to_svg
 

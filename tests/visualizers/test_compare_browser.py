@@ -42,7 +42,7 @@ def comparison() -> dict[str, Any]:
         "why": "it cannot come in name; possible: [a-z]",
         "rules": ["name"],
         "dots": [],
-        "places": ["`maxLength`: 5 (#/properties/name)"],
+        "places": ["`name` has at most 5 characters (`maxLength`) (#/properties/name)"],
     }
     pair = {
         "base": "ours",

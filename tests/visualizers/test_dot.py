@@ -20,7 +20,7 @@ from tests.visualizers import fixtures
 from visualizers import dot
 from visualizers.dot import arrow_data, map_dot, panel_dot, repeat_label, rule_title, scene_dot
 from visualizers.fold import Folds
-from visualizers.live import AutomatonView
+from visualizers.live_automaton import AutomatonView
 from visualizers.marks import Inside, marks
 from visualizers.scene import Graph, Request, Scene, rules_graph, scene
 from visualizers.svg import automaton_html, automaton_pdf, to_svg

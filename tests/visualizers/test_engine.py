@@ -16,7 +16,10 @@ from tests.visualizers.test_browser import active
 from tests.visualizers.test_static import survives
 from visualizers.fold import fold_rule
 from visualizers.glyphs import split_dot, split_rules
-from visualizers.live import AutomatonView, FrontierView, MaskMap, TokenTable, to_page
+from visualizers.live_automaton import AutomatonView
+from visualizers.live_base import to_page
+from visualizers.live_frontier import FrontierView
+from visualizers.live_tokens import MaskMap, TokenTable
 from visualizers.svg import automaton_html, to_svg
 from visualizers.tokens import KINDS, TokenIndex
 

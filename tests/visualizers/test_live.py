@@ -18,16 +18,11 @@ from tests.visualizers import fixtures
 from tests.visualizers.test_static import survives
 from visualizers import assets
 from visualizers.assets import PARTS, part, script
-from visualizers.live import (
-    AutomatonView,
-    FrontierView,
-    LiveView,
-    MaskMap,
-    OperationView,
-    StepBar,
-    TokenTable,
-    to_page,
-)
+from visualizers.live_automaton import AutomatonView
+from visualizers.live_base import LiveView, StepBar, to_page
+from visualizers.live_frontier import FrontierView
+from visualizers.live_tokens import MaskMap, TokenTable
+from visualizers.operations import OperationView
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 

@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 
 from tests.visualizers import fixtures
 from tests.visualizers.bridge import Bridge
-from visualizers.live import TokenTable
 from visualizers.live_base import LiveView
+from visualizers.live_tokens import TokenTable
 from workbench.panels.next import NextView
 from workbench.panels.why import WhyView
 

@@ -30,8 +30,8 @@ from tests.visualizers.bridge import Bridge, until
 from tests.visualizers.strangers import CASES, EVIL, SCRIPT
 from tests.visualizers.test_static import ATTRIBUTES, TAGS
 from visualizers.glyphs import box_text
-from visualizers.live import OperationView, StepBar
-from visualizers.live_base import LiveView
+from visualizers.live_base import LiveView, StepBar
+from visualizers.operations import OperationView
 from visualizers.svg import automaton_html, to_svg
 from workbench.explorer.dashboard import Dashboard
 from workbench.panels import panel_types

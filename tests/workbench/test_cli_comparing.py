@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workbench.test_cli_looking import data, run
+from tests.workbench.test_cli_checking import data, run
 
 OLD = 'root ::= "call " [a-z]+'
 NEW = 'root ::= "call " [a-z0-9]+'

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from tests.workbench.test_cli_looking import SMALL, invoke
+from tests.workbench.test_cli_checking import SMALL, invoke
 
 SCHEMA = {"type": "object", "properties": {"city": {"enum": ["Paris", "Lund"]}}, "required": ["city"]}
 

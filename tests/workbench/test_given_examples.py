@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from kernels_core import GrammarWarning
 from workbench.languages import Draft
-from workbench.languages.sample import example_given, schema_of
+from workbench.languages.not_a_schema import example_given, schema_of
 from workbench.languages.warnings import misspelt
 from workbench.panels.source import SourcePanel
 

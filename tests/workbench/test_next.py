@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -12,13 +11,14 @@ import pytest
 
 from kernels_core import Grammar, GrammarMatcher, TokenizerInfo
 from tests.workbench.vocabulary import GRAMMAR
-from workbench.next import Lexicon, callers, explore, rejections
-from workbench.next.lexicon import Runs, merged
+from workbench.next.continuations import explore
 from workbench.next.probes import open_end, waiting_rules
-from workbench.next.refusals import with_reasons
+from workbench.next.refusals import callers, with_reasons
+from workbench.next.rejections import rejections
 from workbench.session import Session
 from workbench.session.result import content
 from workbench.tokenizers import Tokenizer
+from workbench.tokenizers.lexicon import Lexicon, Runs, merged
 
 SCHEMA = {
     "type": "object",
@@ -251,7 +251,7 @@ def test_who_lists_the_words_waits_for_no_count(tokenizer: Tokenizer, monkeypatc
     def lexicon(_info: object) -> Lexicon:
         raise AssertionError("somebody counts")
 
-    monkeypatch.setattr(sys.modules["workbench.next.next_tokens"], "lexicon", lexicon)
+    monkeypatch.setattr("workbench.next.next_tokens.lexicon", lexicon)
     session = session_of(Grammar.from_json_schema(SCHEMA), tokenizer, '{"city": "a", ')
     assert labels(session)["keys"][:2] == ['"days"', '"unit"']
     with pytest.raises(AssertionError, match="somebody counts"):
@@ -451,7 +451,7 @@ def test_what_forbids_another_digit_is_named_beside_what_may_follow() -> None:
     found = session.inspect.refusals(reasons=True)
     (here,) = [reasons for group, reasons in zip(found.groups, found.reasons, strict=True) if group.read == b""]
     assert [place.keyword for place in here] == ["maximum", ""]
-    assert here[0].label == "`maximum`: 50"
+    assert here[0].label == "`limit` is at most 50 (`maximum`)"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from workbench.languages import Source
 from workbench.panels.chart import ChartPanel
 from workbench.panels.stack import StackPanel
 from workbench.panels.tree import TreePanel
-from workbench.panels.triggers import TriggersPanel, step_modes
+from workbench.panels.triggers import TriggersPanel
+from workbench.screen.parts import step_modes
 from workbench.session import Session
 from workbench.tokenizers import Tokenizer
 

@@ -17,7 +17,8 @@ from tests.grammar.structural_tag.driver import INFO as TAG_INFO
 from tests.grammar.structural_tag.test_formats import CASES as FORMAT_CASES
 from tests.workbench.test_positions import LAYOUTS, VALUES
 from workbench.explorer import explore
-from workbench.languages import Source, parts_of, read_json
+from workbench.languages import Source
+from workbench.languages.positions import parts_of, read_json
 from workbench.provenance import forbidding, place_at, provenance
 from workbench.provenance.branches import Oracles
 from workbench.provenance.formats import MAX_STEPS, MAX_THREADS, FormatWalk

@@ -10,7 +10,7 @@ import pytest
 from pydantic.v1 import BaseModel
 
 from workbench.languages import Source
-from workbench.languages.sample import example_given
+from workbench.languages.not_a_schema import example_given
 from workbench.languages.tools import ToolsError
 from workbench.session import Session
 

@@ -139,7 +139,7 @@ def test_a_refused_text_lights_what_forbids_it(opened: Explorer) -> None:
     opened.desk.do("prefix", text='{"city": "lu')
     view = view_of(opened)
     assert [(place["pointer"], place["label"]) for place in view.forbids] == [
-        ("#/properties/city/pattern", '`pattern`: "^[A-Z]"')
+        ("#/properties/city/pattern", "`city` matches ^[A-Z] (`pattern`)")
     ]
     assert view.document["text"][slice(*lit_of(view.forbids[0]))] == '"pattern": "^[A-Z]"'
     opened.desk.do("prefix", text='{"city": "Lu')

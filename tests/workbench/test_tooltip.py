@@ -9,9 +9,9 @@ import pytest
 import workbench as wb
 from tests.workbench.vocabulary import EOS
 from workbench.explorer import explore
-from workbench.explorer.tooltip import tooltip
+from workbench.next.tooltip import tooltip
 from workbench.panels.examples import ExamplesPanel
-from workbench.provenance import forbidding, sentence
+from workbench.provenance import forbidding
 from workbench.session import Session
 from workbench.session.result import StepError
 
@@ -83,15 +83,17 @@ def of(**properties: Any) -> dict[str, Any]:
         ),
         (of(name={"type": "string"}), '{"name": 1}', "`name` is of the type string (`type`)"),
         (of(name={"type": "string"}), '{"age": 1}', "the value takes no member that is not named"),
-        (of(tags={"type": "array", "items": {"const": "x"}}), '{"tags": ["y"]}', "an item of `tags` is x (`const`)"),
+        (of(tags={"type": "array", "items": {"const": "x"}}), '{"tags": ["y"]}', 'an item of `tags` is "x" (`const`)'),
         ({"type": "integer", "maximum": 9}, "10", "the value is at most 9 (`maximum`)"),
+        ({"enum": [[1], [2]]}, "3", "the value is one of [1], [2] (`enum`)"),
+        ({"not": {"type": "string"}}, '"', '`not`: {"type": "string"}'),
     ],
 )
 def test_a_reason_names_the_member_and_what_it_is(schema: dict[str, Any], text: str, said: str) -> None:
     session = wb.Session(schema, BYTES)
     session.read("")
     reasons = forbidding(session.inspect, text, afresh=True, budget_ms=10_000)
-    assert sentence(session.document, reasons[0]).startswith(said)
+    assert reasons[0].label.startswith(said)
 
 
 def test_reasons_of_a_text_from_the_beginning_do_not_depend_on_the_place() -> None:

@@ -1,8 +1,8 @@
 """The command line: `python -m workbench check | mask | explain | replay | compare | hunt | generate | model | serve |
 serve-notebook | doctor | version`.
 
-Each command is a thin shell around what can be called from Python.  Read on: `common` (what they share), `looking`
-(check, mask, explain), `replaying` (replay), `comparing`, `making` (generate, serve-notebook), `models` (model),
+Each command is a thin shell around what can be called from Python.  Read on: `common` (what they share), `checking`
+(check, mask, explain), `replaying` (replay), `comparing`, `generating` (generate, serve-notebook), `models` (model),
 `serving` (serve), `doctor` (what this machine lacks).
 `experiment` and `study` are of the package `experiments`, which stands on this one and is found by its name.
 """
@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli import comparing, looking, making, models, replaying, serving
+from workbench.cli import checking, comparing, generating, models, replaying, serving
 from workbench.cli.doctor import examine, print_report
 
 __all__ = ["app"]
@@ -27,8 +27,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    *(looking.check, looking.mask, looking.explain, replaying.replay),
-    *(comparing.compare, comparing.hunt, making.generate, making.serve_notebook),
+    *(checking.check, checking.mask, checking.explain, replaying.replay),
+    *(comparing.compare, comparing.hunt, generating.generate, generating.serve_notebook),
 ):
     app.command()(command)
 app.add_typer(models.app, name="model")

@@ -4,7 +4,7 @@ All have one form: `COMMAND SOURCE [TEXT]`.  SOURCE is a grammar (a file, or the
 are read by `--text-file`; `-` is standard input.  `--tokenizer` or `--model` say whose tokens, `--json` prints JSON.
 Exit codes: 0 fine; 1 refused, or different; 2 the command itself is at fault (no such file, unknown tokenizer).
 
-Read on: `workbench/cli/looking.py`, `workbench/cli/comparing.py`, `workbench/cli/making.py`.
+Read on: `workbench/cli/checking.py`, `workbench/cli/comparing.py`, `workbench/cli/generating.py`.
 """
 
 from __future__ import annotations
@@ -272,13 +272,6 @@ def open_source(where: str, language: str | None, *, start: str | None = None) -
     return found
 
 
-def open_tokenizer(name: str) -> Tokenizer:
-    """`TokenizerError` (which `reporting` turns into exit code 2) where there is none."""
-    from workbench.tokenizers import load_tokenizer
-
-    return load_tokenizer(name)
-
-
 def open_session(
     where: str, language: str | None, tokenizer: str, *, start: str | None = None, as_generated: bool = False
 ) -> Session:
@@ -289,8 +282,9 @@ def open_session(
     from kernels_core import Options
     from kernels_core.compiler import told_elsewhere
     from workbench.session import Session
+    from workbench.tokenizers import load_tokenizer
 
-    loaded = open_tokenizer(tokenizer)
+    loaded = load_tokenizer(tokenizer)
     source = open_checked(where, language, loaded, start=start)
     with told_elsewhere():  # commands show what is to be warned of by themselves
         return Session(source.for_a_model() if as_generated else source, loaded, options=Options())

@@ -16,11 +16,11 @@ from workbench.cli.common import (
     TokenizerOption,
     fail,
     open_source,
-    open_tokenizer,
     reporting,
     say,
     spread,
 )
+from workbench.peers.catalogue import ENGINES
 
 if TYPE_CHECKING:
     from workbench.comparing.sides import EngineSpec
@@ -30,8 +30,7 @@ EngineOption = Annotated[
     typer.Option(
         "--engine",
         "-e",
-        help="ours, xgrammar, llguidance, glrmask, maskforge, outlines; or ours with options: "
-        "ours:parser=fsm,jit=all. Again for each.",
+        help=f"{', '.join(ENGINES)}; or ours with options: ours:parser=fsm,jit=all. Again for each.",
         show_default=False,
     ),
 ]
@@ -53,11 +52,12 @@ def compare(
     Examples: compare schema.json '{"a": ' -e ours -e xgrammar   ·   compare old.ebnf --with new.ebnf
     """
     from workbench import comparing
+    from workbench.tokenizers import load_tokenizer
 
     with reporting(given.as_json):
         sources = [open_source(one, given.language) for one in (given.source, *(others or ()))]
         engines = _engines(engine)
-        loaded = open_tokenizer(given.tokenizer)
+        loaded = load_tokenizer(given.tokenizer)
         texts = [data for _, data in given.read()]
         try:
             found = comparing.compare(*sources, engines=engines, texts=texts or [""], tokenizer=loaded)
@@ -89,11 +89,12 @@ def hunt(
     Example: hunt schema.json -e ours -e llguidance --seconds 20
     """
     from workbench import comparing
+    from workbench.tokenizers import load_tokenizer
 
     with reporting(given.as_json):
         source = open_source(given.source, given.language)
         engines = _engines(engine)
-        loaded = open_tokenizer(tokenizer)
+        loaded = load_tokenizer(tokenizer)
         try:
             found = comparing.hunt(
                 source,

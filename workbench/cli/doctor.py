@@ -20,7 +20,8 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+from workbench.data import CHECKOUT, data_folder
+
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 IN_CHECKOUT = (CHECKOUT / "Makefile").is_file()
 INSTALL = "make venv" if IN_CHECKOUT else "pip install 'maskscope[workbench,generate]'"
@@ -84,12 +85,6 @@ def print_report(found: list[Check], *, as_json: bool = False) -> int:
 def find_chromium() -> str | None:
     """The path of a Chromium or Chrome for browser tests, or None."""
     return next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), None)
-
-
-def data_folder() -> Path | None:
-    """The optional folder of test and benchmark data: `MASKSCOPE_DATA`, else `../shared/data` beside the checkout."""
-    folder = Path(os.environ.get("MASKSCOPE_DATA", CHECKOUT.parent / "shared" / "data"))
-    return folder if folder.is_dir() else None
 
 
 def _check_python() -> Iterator[Check]:

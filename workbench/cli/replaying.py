@@ -17,7 +17,6 @@ from workbench.cli.common import (
     TokenizerOption,
     fail,
     open_checked,
-    open_tokenizer,
     reporting,
     say,
     spread,
@@ -48,11 +47,12 @@ def replay(
     """
     with reporting(given.as_json):
         from workbench import replaying
+        from workbench.tokenizers import load_tokenizer
 
         logged = given.read()
         if logged is None:
             fail("say what was logged: replay SOURCE --text-file FILE, or replay SOURCE TEXT")
-        loaded = open_tokenizer(tokenizer)
+        loaded = load_tokenizer(tokenizer)
         opened = open_checked(given.source, given.language, loaded, start=given.start)
         text = logged.decode("utf-8-sig")
         try:

@@ -32,7 +32,7 @@ from workbench.comparing.sides import (
 )
 from workbench.comparing.tables import FOLD, RIGHT, duration, grid, legend
 from workbench.languages import Source
-from workbench.reports.record import Printed
+from workbench.record import Printed
 from workbench.session.matching import bytes_of
 from workbench.tokenizers import Tokenizer, load_tokenizer
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import glyph, many
 from workbench.comparing.tables import legend
-from workbench.reports.record import Printed
+from workbench.record import Printed
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult

@@ -22,23 +22,18 @@ from typing import TYPE_CHECKING
 from workbench.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from workbench.conditioning.genealogy import Genealogy
-    from workbench.conditioning.leaves import Leaf, confidences
+    from workbench.conditioning.leaves import confidences
     from workbench.conditioning.methods import METHODS, sample
-    from workbench.conditioning.probabilities import Probabilities, Probability, probability
-    from workbench.conditioning.samples import Samples, total_variation
+    from workbench.conditioning.probabilities import Probabilities, probability
+    from workbench.conditioning.samples import Samples
 
 __all__ = [
     "METHODS",
-    "Genealogy",
-    "Leaf",
     "Probabilities",
-    "Probability",
     "Samples",
     "confidences",
     "probability",
     "sample",
-    "total_variation",
 ]
 
 __getattr__, __dir__ = lazy_names(

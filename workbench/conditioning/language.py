@@ -17,7 +17,7 @@ from kernels_core.errors import DeadEndError, TokenizerError
 from workbench.conditioning.drawing import FloatArray, IntArray
 from workbench.conditioning.tree import Prefix, PrefixTree
 from workbench.conditioning.walk import Following
-from workbench.next.lexicon import Run, lexicon
+from workbench.tokenizers.lexicon import Run, lexicon
 
 
 class Language:

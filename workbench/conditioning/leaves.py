@@ -13,7 +13,7 @@ grammar.  Two things cannot be told from a record:
   is at most that of the text.  `wb.probability` adds them up, with the model.
 - A token may hold bytes of the leaf and of what stands beside it (`":"Par`).  It counts as a whole; `shared` says so.
 
-Read on: `../generation/trace.py` (what is recorded), `probabilities.py` (the sum over tokenisations).
+Read on: `../generation/generation.py` (what is recorded), `probabilities.py` (the sum over tokenisations).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from workbench.json_values import BLANKS, Json
 from workbench.languages.positions import JsonSyntaxError, read_value
 
 if TYPE_CHECKING:
-    from workbench.generation.trace import Generation
+    from workbench.generation.generation import Generation
 
 _Ended: TypeAlias = tuple[str, Json, int, int]
 

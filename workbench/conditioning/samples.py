@@ -16,7 +16,7 @@ import numpy as np
 
 from workbench.conditioning.drawing import FloatArray, log_sum_exp, sample_size
 from workbench.conditioning.genealogy import Genealogy
-from workbench.reports.record import Printed
+from workbench.record import Printed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,7 +1,7 @@
 """The explorer: every panel of a session on one screen, kept at the same place.
 
 In reading order: `explorer` (what a person opens), `dashboard` (the panels and what is done in them), `position_ids`
-(places by number), `tooltip`, `export` (a page without Python), `current` (the one opened last).
+(places by number), `export` (a page without Python).
 """
 
 from __future__ import annotations

@@ -21,13 +21,13 @@ from visualizers.host import Host
 from visualizers.live_base import LiveView
 from visualizers.mode import get_mode
 from visualizers.standalone import save_html
-from workbench.explorer import current
 from workbench.explorer.dashboard import Dashboard
 from workbench.explorer.export import desk_page
 from workbench.languages.examples import EXAMPLES
 from workbench.panels.base import Panel, Selection
 from workbench.panels.kept import KeptPanel
 from workbench.panels.screen import ScreenPanel
+from workbench.screen import current
 from workbench.screen.gallery import FIRST
 from workbench.screen.kept import State, keep
 from workbench.session import Session
@@ -59,7 +59,7 @@ def last() -> Explorer:
 
     await wb.last().generate(model, "...")     # works in any cell, whatever the explorer is called there
     """
-    found = current.opened_last()
+    found = current.last_explorer()
     if not isinstance(found, Explorer):
         raise LookupError("no explorer is open in this kernel: wb.explore(...) opens one")
     return found
@@ -86,7 +86,7 @@ class Explorer:
         self._pictures: list[Callable[[str, Mapping[str, object]], None]] = []
         self._later: threading.Timer | None = None
         self._forget: Callable[[], None] | None = None
-        current.note_opened(self)
+        current.note_explorer(self)
 
     # -- what a person calls -----------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@
 
 Names are loaded on first use, because torch and transformers are heavy.
 How to use it: docs/concepts/generating.md.
-Code map, in reading order: `trace` (the records), `sampling` (the draw), `loading` and `model`
+Code map, in reading order: `generation` (the records), `sampling` (the draw), `loading` and `model`
 (weights and cache), `loop` (one text, for people), `engine` (the loop, for one text or many), `row` (a text), `record`
 (what is written down of it), `cutting` (where tokens
 may be cut, and text without a choice), `cuts` (the other cuts of a text), `side_by_side`,
@@ -23,52 +23,35 @@ from typing import TYPE_CHECKING
 from workbench.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from workbench.generation.cuts import Cuts, find_cuts
-    from workbench.generation.device_masks import DeviceMasks, MaskTraffic
+    from workbench.generation.device_masks import DeviceMasks
     from workbench.generation.drafts import Drafts
     from workbench.generation.engine import Engine
+    from workbench.generation.generation import Generation, Step
     from workbench.generation.loading import load_model
     from workbench.generation.logits_processor import GrammarLogitsProcessor
-    from workbench.generation.loop import (
-        BeginningError,
-        Constraint,
-        IncompleteTextWarning,
-        TokenStream,
-        astream,
-        generate,
-        stream,
-    )
-    from workbench.generation.model import LanguageModel, ModelError, ModelRun
+    from workbench.generation.loop import BeginningError, IncompleteTextWarning, TokenStream, astream, generate, stream
+    from workbench.generation.model import LanguageModel, ModelError
     from workbench.generation.row import Chunk, Row
     from workbench.generation.sampling import Sampling
     from workbench.generation.side_by_side import SideBySide, generate_side_by_side
-    from workbench.generation.trace import Alternative, FinishReason, Generation, Source, Step
 
 __all__ = [
-    "Alternative",
     "BeginningError",
     "Chunk",
-    "Constraint",
-    "Cuts",
     "DeviceMasks",
     "Drafts",
     "Engine",
-    "FinishReason",
     "Generation",
     "GrammarLogitsProcessor",
     "IncompleteTextWarning",
     "LanguageModel",
-    "MaskTraffic",
     "ModelError",
-    "ModelRun",
     "Row",
     "Sampling",
     "SideBySide",
-    "Source",
     "Step",
     "TokenStream",
     "astream",
-    "find_cuts",
     "generate",
     "generate_side_by_side",
     "load_model",

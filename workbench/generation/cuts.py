@@ -27,7 +27,7 @@ import torch
 from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import clip, html_escape
 from workbench.generation.model import LanguageModel
-from workbench.next.lexicon import lexicon
+from workbench.tokenizers.lexicon import lexicon
 
 
 @dataclass(frozen=True, slots=True)

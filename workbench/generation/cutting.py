@@ -37,7 +37,7 @@ import numpy.typing as npt
 
 from kernels_core import GrammarMatcher, TokenizerInfo
 from kernels_core.errors import DeadEndError, TokenizerError, TooFewTokensError
-from workbench.next.lexicon import lexicon
+from workbench.tokenizers.lexicon import lexicon
 
 Cut: TypeAlias = Callable[[bytes], Sequence[int] | None]
 """The tokenizer's own tokens of a text; None where it has none that spell it."""

@@ -4,7 +4,7 @@
 run between steps, so that buttons in a notebook work.  All three are one class, `TokenStream`; whatever happens to it
 (an interruption, an error), `stream.generation` is the text so far with its steps.
 The loop itself is the engine's (`engine.py`), with a `Recorder` (`record.py`) that observes the one row.
-Read on: `trace.py` (the records), `sampling.py` (the draw).
+Read on: `generation.py` (the records), `sampling.py` (the draw).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from kernels_core.compiler import outside
 from kernels_core.inspect.fills import CacheLog
 from workbench.generation.engine import Engine
 from workbench.generation.errors import BeginningError
+from workbench.generation.generation import FinishReason, Generation, Source, Step
 from workbench.generation.loading import model_of
 from workbench.generation.model import LanguageModel, Prompt
 from workbench.generation.record import Recorder
-from workbench.generation.trace import FinishReason, Generation, Source, Step
 from workbench.languages import compile_output
 
 __all__ = [

@@ -19,8 +19,8 @@ from kernels_core.errors import BudgetExceededError
 from kernels_core.mask_rows import MaskRows
 from workbench.generation.cutting import Cutting, nothing_follows
 from workbench.generation.drawing import TokenLogprob
+from workbench.generation.generation import FinishReason
 from workbench.generation.sampling import Penalty, Sampling, penalty_of
-from workbench.generation.trace import FinishReason
 from workbench.provenance.prefix import held_back
 
 

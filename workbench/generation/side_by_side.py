@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from kernels_core.inspect.classic import in_common
 from kernels_core.inspect.snapshots import Table
-from workbench.generation.trace import Generation
-from workbench.reports.record import Printed
+from workbench.generation.generation import Generation
+from workbench.record import Printed
 
 if TYPE_CHECKING:
     from workbench.generation.loop import Constraint

@@ -2,7 +2,7 @@
 
 Probabilities are the model's own (before mask, temperature, top-k and top-p) unless a name says otherwise.
 
-Read on: `trace.py` (the whole run).
+Read on: `generation.py` (the whole run).
 """
 
 from __future__ import annotations

@@ -9,8 +9,7 @@ from workbench.languages.draft import NOTHING, Draft
 from workbench.languages.guess import LANGUAGES, TITLES, Language
 from workbench.languages.mistakes import Mistake
 from workbench.languages.output import compile_output
-from workbench.languages.positions import JsonSyntaxError, JsonText, child, parts_of, read_json
-from workbench.languages.source import CAPS, OPTIONS, WRITTEN, Option, Source
+from workbench.languages.source import CAPS, OPTIONS, WRITTEN, Source
 
 __all__ = [
     "CAPS",
@@ -20,14 +19,8 @@ __all__ = [
     "TITLES",
     "WRITTEN",
     "Draft",
-    "JsonSyntaxError",
-    "JsonText",
     "Language",
     "Mistake",
-    "Option",
     "Source",
-    "child",
     "compile_output",
-    "parts_of",
-    "read_json",
 ]

@@ -45,6 +45,7 @@ _LARK = re.compile(
     r"|[ \t]*[?!]?[A-Za-z_]\w*(?:\{[^}\n]*\}|\[[^\]\n]*\]|\.-?\d+)?[ \t]*:(?![:=]))",
     re.M,
 )
+_EBNF_RULE = re.compile(r"^\s*[\w.-]+\s*(\[[^\]\n]*\])?\s*::=", re.M)
 _YAML = re.compile(r"^(?:openapi|swagger): *['\"]?\d[\d.]*['\"]? *$|^ *properties: *\n +['\"]?[\w$-]+['\"]? *:", re.M)
 _ASSIGNED = re.compile(r"^[ \t]*[A-Za-z_][\w-]*[ \t]*(?::=|=|->|→)", re.M)
 _PATH = re.compile(r"[\w.~ /\\:-]+\.(?:ebnf|gbnf|lark|regex|json[c5]?)")
@@ -76,6 +77,11 @@ def path_of(text: str) -> Path | None:
 def is_name(text: str) -> bool:
     """Whether a text without a language is more likely the name of a file than a regular expression."""
     return _NAME.fullmatch(text.strip()) is not None
+
+
+def is_ebnf(grammar: str) -> bool:
+    """Whether what is a grammar is EBNF: a line begins a rule with `::=`.  Otherwise it is Lark."""
+    return _EBNF_RULE.search(grammar) is not None
 
 
 def guess_text(text: str, suffix: str = "") -> Guess:

@@ -21,8 +21,8 @@ from kernels_core.compiler import TOLD, outside
 from kernels_core.errors import MaskscopeError
 from kernels_core.grammar.json_schema.misspelt import Doubt, misspelt_in, schemas_inside, schemas_of
 from workbench.languages.mistakes import MAX_MISTAKES, Mistake, mistake_at, mistake_in
+from workbench.languages.not_a_schema import example_given
 from workbench.languages.positions import JsonSyntaxError, child
-from workbench.languages.sample import example_given
 from workbench.languages.source import Source
 from workbench.languages.tools import schemas_in_tools
 

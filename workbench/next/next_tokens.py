@@ -24,10 +24,10 @@ from visualizers.glyphs import STOP_TOKEN, clip, glyph
 from workbench.json_values import BLANK_BYTES
 from workbench.next.continuations import Continuation, explore
 from workbench.next.kinds import GROUPS, Kind
-from workbench.next.lexicon import Run, Runs, lexicon, runs_of
 from workbench.provenance.prefix import shared_beginning
-from workbench.reports.record import Printed
+from workbench.record import Printed
 from workbench.session.result import byte_ranges, content
+from workbench.tokenizers.lexicon import Run, Runs, lexicon, runs_of
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult

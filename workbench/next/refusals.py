@@ -17,12 +17,12 @@ import numpy.typing as npt
 
 from kernels_core.inspect.snapshots import Ids, Table, TokenSets
 from visualizers.glyphs import clip, glyph, written_name
-from workbench.next.lexicon import lexicon
 from workbench.next.probes import waiting_rules
 from workbench.next.rejections import SECONDS, Refusal, Rejections, rejections
 from workbench.provenance import SourcePlace, forbidding
-from workbench.reports.record import Printed
+from workbench.record import Printed
 from workbench.session.result import content
+from workbench.tokenizers.lexicon import lexicon
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult

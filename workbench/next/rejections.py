@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from kernels_core import GrammarMatcher
 from kernels_core.errors import BudgetExceededError
-from workbench.next.lexicon import Lexicon, runs_of
 from workbench.next.probes import state_key
 from workbench.session.matching import possible_bytes
+from workbench.tokenizers.lexicon import Lexicon, runs_of
 
 SECONDS: Final = 0.5
 MAX_STATES: Final = 20_000

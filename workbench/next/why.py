@@ -20,13 +20,13 @@ from kernels_core.display import Displayed
 from visualizers.glyphs import clip, glyph, split_rules
 from visualizers.tokens import token_index
 from workbench.next.continuations import explore
-from workbench.next.lexicon import lexicon
 from workbench.next.naming import naming
 from workbench.next.probes import LONGEST, short_end
 from workbench.next.refusals import END, decided
 from workbench.provenance import SourcePlace, forbidding, reader_of
 from workbench.provenance.reader import read_text
 from workbench.session.result import Reading, content
+from workbench.tokenizers.lexicon import lexicon
 
 if TYPE_CHECKING:
     from workbench.session.context import Context

@@ -9,7 +9,8 @@ from functools import partial
 
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.forest import engine
-from visualizers.live import MAX_ITEMS, AutomatonView
+from visualizers.live_automaton import AutomatonView
+from visualizers.live_frontier import MAX_ITEMS
 from visualizers.way import Travelled, travelled
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import pointers, rule_place, rules_at

@@ -1,6 +1,6 @@
 """Where the Earley parser stands: the frontier, the operations of the last step, and those behind one item.
 
-Read on: `visualizers/live.py` and `visualizers/operations.py` (the views), `workbench/panels/base.py`.
+Read on: `visualizers/live_frontier.py` and `visualizers/operations.py` (the views), `workbench/panels/base.py`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any, Final
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.derivation import chain, ways
 from kernels_core.inspect.snapshots import EarleyItem
-from visualizers.live import MAX_ITEMS, FrontierView, OperationView
 from visualizers.live_base import LiveView
+from visualizers.live_frontier import MAX_ITEMS, FrontierView
+from visualizers.operations import OperationView
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import pointers
 from workbench.session import Change

@@ -13,7 +13,7 @@ from visualizers.glyphs import box_text, html_escape
 from visualizers.live_base import LiveView, Traits, synced
 from visualizers.tables import card, table
 from workbench.panels.base import Desk, Message, Panel
-from workbench.provenance import forbidding, sentence
+from workbench.provenance import forbidding
 from workbench.session import Change, Session
 from workbench.session.examples import Example, Judged, as_test
 
@@ -59,7 +59,7 @@ def _told(session: Session, judged: Judged) -> str:
     if reading is None or reading.ok:
         return judged.told
     reasons = forbidding(session.inspect, reading.text, afresh=True, budget_ms=FORBIDS_MS)
-    return f"{sentence(session.document, reasons[0])}: {judged.told}" if reasons else judged.told
+    return f"{reasons[0].label}: {judged.told}" if reasons else judged.told
 
 
 class ExamplesPanel(Panel, name="examples", title="Examples", tab="first", rank=30):

@@ -5,7 +5,7 @@ Read on: `visualizers/live_tokens.py` (`MaskMap`), `workbench/panels/base.py`.
 
 from __future__ import annotations
 
-from visualizers.live import MaskMap
+from visualizers.live_tokens import MaskMap
 from workbench.panels.base import Desk, Panel
 from workbench.session import Change
 

@@ -2,7 +2,7 @@
 
 The run is the session's own (`Session.generate`), so all panels follow it and its stop button works.
 
-Read on: `workbench/reports/cockpit.py` (the view), `workbench/generation/trace.py`.
+Read on: `workbench/reports/cockpit.py` (the view), `workbench/generation/generation.py`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 from kernels_core import CompiledGrammar
 from kernels_core.inspect.classic import in_common
 from visualizers.glyphs import clip
-from workbench.explorer.current import generate_call
 from workbench.languages import Source
 from workbench.panels.base import Desk, Panel
 from workbench.reports.cockpit import CockpitRun, CockpitShot, CockpitView, cockpit_run, likeliest
+from workbench.screen.current import generate_call
 from workbench.session import Change
 
 if TYPE_CHECKING:

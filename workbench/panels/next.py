@@ -14,8 +14,8 @@ from visualizers.live_base import LiveView, Traits, synced
 from visualizers.standalone import Part
 from visualizers.tables import card, pre
 from visualizers.tokens import token_index
-from workbench.next import Callers, callers
 from workbench.next.probes import LONGEST, short_end
+from workbench.next.refusals import Callers, callers
 from workbench.panels.base import Desk, Message, Panel
 from workbench.session import Change, Session
 

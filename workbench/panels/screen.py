@@ -24,14 +24,14 @@ from visualizers.tree import said_readings
 from workbench.languages import Source
 from workbench.languages.examples import EXAMPLES
 from workbench.languages.source import SAID
+from workbench.languages.telling import told_schema, told_tools
 from workbench.languages.tools import tools_in
 from workbench.panels.base import Desk, Message, Panel
 from workbench.panels.next import tokens_of_chip
-from workbench.panels.triggers import FREE_TEXT, step_modes
 from workbench.provenance import SourcePlace
 from workbench.screen.gallery import GALLERY, Entry
 from workbench.screen.outcome import Outcome, ended_early, outcome, python_of
-from workbench.screen.parts import Part, parts_of
+from workbench.screen.parts import FREE_TEXT, Part, parts_of, step_modes
 from workbench.screen.recent import called, is_edit, note_opened, opened_last
 from workbench.screen.recording import Recording, Token, model_word, recorded, tokens_of
 from workbench.screen.state import here_state, matched, text_state
@@ -148,23 +148,19 @@ def _telling_schema(text: str) -> str:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return ""
-    return f"You answer with JSON that fits this schema: {json.dumps(value, ensure_ascii=False)}" if value else ""
+    return told_schema(value) if value else ""
 
 
 @lru_cache(maxsize=8)
 def _telling_tools(text: str, form: str) -> tuple[str, tuple[str, ...]]:
-    from workbench.serving.calls import CallFormat
+    from workbench.serving.calls import format_of_calls
 
     try:
         functions, said = tools_in(Source("tools", text).value)
-        example = {"type": "function", "function": {"name": "FUNCTION", "parameters": {"type": "object"}}}
-        tag = Source("tools", json.dumps([example]), {"model": said.get("model") or form}).tool_tag
-        call = CallFormat(tag).write({"ARGUMENT": "value"})
+        call = format_of_calls(str(said.get("model") or form), "FUNCTION").write({"ARGUMENT": "value"})
     except MaskscopeError:  # a format that takes no such name, or is not written here
         return "", ()
-    lines = [json.dumps(one, ensure_ascii=False, default=float) for one in functions]
-    told = "\n".join(["These are functions that you can call:", *lines, "To call one of them, write:", call])
-    return told, tuple(str(one["name"]) for one in functions)
+    return told_tools(functions, call), tuple(str(one["name"]) for one in functions)
 
 
 def _turns(prompt: str) -> tuple[str, ...]:

@@ -14,8 +14,9 @@ from typing import Any, Final
 from kernels_core.grammar.json_schema.keywords import KEYWORDS
 from visualizers.live_base import picked
 from visualizers.source import SourceView
-from workbench.languages import LANGUAGES, NOTHING, OPTIONS, TITLES, Language, Mistake, Source, parts_of
+from workbench.languages import LANGUAGES, NOTHING, OPTIONS, TITLES, Language, Mistake, Source
 from workbench.languages.examples import EXAMPLES
+from workbench.languages.positions import parts_of
 from workbench.languages.warnings import doubts, misspelt, open_objects, unread_ends
 from workbench.panels.base import Desk, Message, Panel, Selection
 from workbench.provenance import SourcePlace, place_at, provenance

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from visualizers.live import TokenTable
-from workbench.explorer.tooltip import tooltip
-from workbench.next import NextTokens
+from visualizers.live_tokens import TokenTable
+from workbench.next.next_tokens import NextTokens
+from workbench.next.tooltip import tooltip
 from workbench.panels.base import Desk, Panel
 from workbench.panels.next import QUICK
 from workbench.session import Change

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from workbench.peers.base import Engine
 from workbench.peers.errors import NotRunError
-from workbench.tokenizers import Tokenizer
+
+if TYPE_CHECKING:
+    from workbench.peers.base import Engine
+    from workbench.tokenizers import Tokenizer
 
 ENGINES: Final[Mapping[str, tuple[str, str, str]]] = {
     "ours": ("workbench.peers.ours", "Ours", "kernels_core"),
@@ -21,6 +23,8 @@ ENGINES: Final[Mapping[str, tuple[str, str, str]]] = {
     "outlines": ("workbench.peers.outlines_engine", "OutlinesCore", "outlines_core"),
 }
 """Name -> module and class of its adapter, and the package that it adapts."""
+PEERS: Final = tuple(dict.fromkeys(package.replace("_", "-") for _, _, package in [*ENGINES.values()][1:]))
+"""What `pip` calls the packages of the others."""
 SERVED: Final = ("ours", "xgrammar", "llguidance")
 """Those that servers use.  The others are asked by name alone: they compile some schemas for seconds or minutes, and
 cannot be interrupted."""

@@ -9,7 +9,7 @@ inside a tag through its schema; for EBNF, Lark and patterns the engine's states
 In reading order: `places` (the answer), `prefix` (JSON texts), `elements` (arguments as elements), `schema` (schemas),
 `formats` (structural tags), `rules` (grammars), `branches` (small grammars to ask), `reader` (all of it for one
 source), `schema_rules` (which rule reads a place), `members` (objects that are being written), `tags` (tags ahead, and
-what ends the open ones), `reasons` (why not).
+what ends the open ones), `breadcrumbs` (a place in words), `reasons` (why not), `sentences` (the same of a keyword).
 """
 
 from __future__ import annotations
@@ -20,22 +20,18 @@ from typing import TYPE_CHECKING
 
 from kernels_core import GrammarMatcher
 from kernels_core.locks import new_lock
-from workbench.provenance.members import Member, Members, OpenObject, open_objects
-from workbench.provenance.places import Role, SourcePlace
+from workbench.provenance.members import Members, open_objects
+from workbench.provenance.places import SourcePlace
 from workbench.provenance.reader import Reader, named_tokens, read_text
 from workbench.provenance.rules import spans_of_rules
 from workbench.provenance.schema_rules import schema_rules
-from workbench.provenance.sentences import sentence
 from workbench.provenance.tags import Tags, tags_of
 
 if TYPE_CHECKING:
     from workbench.session.context import Context
 
 __all__ = [
-    "Member",
     "Members",
-    "OpenObject",
-    "Role",
     "SourcePlace",
     "Tags",
     "forbidding",
@@ -46,7 +42,6 @@ __all__ = [
     "reader_of",
     "rule_place",
     "rules_at",
-    "sentence",
     "tags",
 ]
 

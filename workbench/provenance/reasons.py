@@ -22,15 +22,15 @@ from typing import Final, NamedTuple, cast
 from kernels_core import Grammar, GrammarMatcher
 from kernels_core.grammar.json_schema import SchemaArguments, SchemaOptions
 from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES, Schemas
-from visualizers.glyphs import clip, glyph
+from visualizers.glyphs import glyph
 from workbench.json_values import Json
-from workbench.languages.layout import lay_out
 from workbench.languages.positions import child, parts_of
 from workbench.provenance.formats import Standing
 from workbench.provenance.places import SourcePlace, json_place, one_of_each
 from workbench.provenance.reader import ORACLES, Content, Reader
 from workbench.provenance.rules import rule_places
 from workbench.provenance.schema import Site, object_of
+from workbench.provenance.sentences import sentence
 from workbench.session.matching import possible_bytes, read_bytes
 from workbench.session.result import content as in_words
 
@@ -50,7 +50,6 @@ _OPTIONS: Final = (
     ("any_whitespace", True, "the layout is fixed; with the option any_whitespace it could come"),
 )
 _UNSAID: Final = SchemaOptions()
-_MAX_SHOWN = 60
 
 
 class _Cut(NamedTuple):
@@ -190,8 +189,7 @@ class Search:
     def _place(self, content: Content, cut: _Cut, others: list[_Cut]) -> SourcePlace:
         if not cut.keyword:
             return self._forbids(content, cut.site.pointer, "`false` allows no value")
-        value = _shown(cut.site.get(cut.keyword))
-        label = f"`{cut.keyword}`: {value}"
+        label = sentence(cut.site.pointer, cut.keyword, cut.site.get(cut.keyword))
         if len(others) > 1:
             rest = ", ".join(f"`{other.keyword}`" for other in others if other is not cut)
             label += f" (together with {rest})"
@@ -300,11 +298,3 @@ def _cut_out(value: Json, path: tuple[str, ...]) -> Json:
         # Also where it is a sub-schema that is `false`: without a schema anything goes.
         return {key: item for key, item in value.items() if key != first}
     return {key: _cut_out(item, rest) if key == first else item for key, item in value.items()}
-
-
-def _shown(value: object) -> str:
-    try:
-        text = " ".join(lay_out(value).split())
-    except TypeError:
-        text = repr(value)
-    return clip(text, _MAX_SHOWN)

@@ -1,18 +1,16 @@
 """What a keyword of a schema asks of a value, in the names of the schema: `age` is at most 120 (`maximum`).
 
-Read on: `places.py`, `reasons.py` (which keyword it is).
+Read on: `reasons.py` (which keyword it is).
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Final
 
 from visualizers.glyphs import clip
-from workbench.languages import Source
-from workbench.languages.positions import JsonSyntaxError, parts_of, value_at
-from workbench.provenance.places import SourcePlace
+from workbench.languages.layout import lay_out
+from workbench.languages.positions import parts_of
 
 MOST: Final = 60
 SAID: Final[Mapping[str, str]] = {
@@ -41,27 +39,23 @@ OTHER: Final = {
 }
 
 
-def sentence(source: Source, place: SourcePlace) -> str:
-    """What forbids something at `place`, in a sentence; its label where there is none for the keyword.
-
-    What is left out together with the keyword (`place.label` says so) stays behind it.
-    """
-    if not place.keyword or place.pointer is None or not source.is_json:
-        return place.label
-    parts = parts_of(place.pointer)
+def sentence(pointer: str, keyword: str, value: object) -> str:
+    """What `keyword` with this value asks of what the schema at `pointer` reads; the two of them where there is no
+    sentence for the keyword."""
     try:
-        value = value_at(source.value, place.pointer)
-    except (JsonSyntaxError, KeyError, IndexError, ValueError, TypeError):
-        return place.label
-    if not parts or parts[-1] != place.keyword:
-        return place.label
-    said = OTHER.get((place.keyword, value)) if isinstance(value, bool) else None
-    if said is None and place.keyword in SAID:
-        said = SAID[place.keyword].format(_shown(value))
+        text = " ".join(lay_out(value).split())
+    except TypeError:
+        text = repr(value)
+    said = OTHER.get((keyword, value)) if isinstance(value, bool) else None
+    if said is None and keyword in SAID:
+        if isinstance(value, str) and value.isprintable() and keyword != "const":
+            text = value
+        elif isinstance(value, list) and value and keyword != "const":
+            text = text[1:-1].strip()
+        said = SAID[keyword].format(clip(text, MOST))
     if said is None:
-        return place.label
-    together = place.label.partition(" (together with")
-    return f"{_named(parts[:-1])} {said} (`{place.keyword}`){together[1] + together[2]}"
+        return f"`{keyword}`: {clip(text, MOST)}"
+    return f"{_named(parts_of(pointer))} {said} (`{keyword}`)"
 
 
 def _named(parts: tuple[str, ...]) -> str:
@@ -73,11 +67,3 @@ def _named(parts: tuple[str, ...]) -> str:
         elif before == "items" or part == "items":
             items = "an item of "
     return f"{items}{named or 'the value'}"
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, list) and value:
-        text = ", ".join(json.dumps(one, ensure_ascii=False, default=str) for one in value)
-    else:
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return clip(text, MOST)

@@ -26,7 +26,7 @@ from typing import Final, NamedTuple, NoReturn, cast
 from kernels_core import TokenizerInfo
 from kernels_core.errors import MaskscopeError
 from visualizers.glyphs import clip
-from workbench.generation.trace import Generation
+from workbench.generation.generation import Generation
 from workbench.json_values import Json
 from workbench.languages.positions import child
 

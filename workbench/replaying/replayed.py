@@ -16,7 +16,7 @@ from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import glyph
 from workbench.chrome_trace import PROCESS, complete, instant, named, write_events
 from workbench.json_values import Json
-from workbench.reports.record import Printed
+from workbench.record import Printed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,11 +18,11 @@ from kernels_core.inspect.classic import in_common
 from kernels_core.inspect.trace import Fill
 from workbench.generation.lookup import Lookup
 from workbench.languages import Source, compile_output
-from workbench.next.lexicon import lexicon
 from workbench.replaying.formats import Logged, LoggedToken, ReplayError, read_logged
 from workbench.replaying.replayed import Guess, Replayed, ReplayedStep
 from workbench.session.matching import why_not
 from workbench.tokenizers import Tokenizer, load_tokenizer
+from workbench.tokenizers.lexicon import lexicon
 
 ENDED = "the text has ended"
 

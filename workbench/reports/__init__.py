@@ -1,2 +1,2 @@
-"""What a run leaves behind, drawn: `record` (what every run can do), `cockpit` (generations), `caches`, and `displays`,
-which registers them."""
+"""What a run leaves behind, drawn: `cockpit` (generations), `caches`, `blame` (what took the probability), and
+`displays`, which registers them.  `workbench/record.py` is what every run can do."""

@@ -7,7 +7,7 @@ Each refused token that the run has recorded is asked about at its place, and wh
 part of the source that is the first reason for its refusal: a schema's keyword, a rule.  What was refused and not
 recorded, or not asked about in time, is told as unexplained, so that all adds up: `mass` to the probability that was
 refused, summed over the steps, `nats` to minus the log of the feasible mass.  Record more with `alternatives=`.
-Read on: `workbench/provenance/reasons.py` (how a reason is found), `workbench/generation/trace.py` (what is recorded).
+Read on: `workbench/provenance/reasons.py` (how a reason is found), `workbench/generation/step.py` (what is recorded).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from visualizers.tables import card, table
 from workbench.generation.cutting import Cutting
 from workbench.languages import Source
 from workbench.provenance import SourcePlace, forbidding, provenance
-from workbench.reports.record import Printed
+from workbench.record import Printed
 from workbench.session import Session
 from workbench.session.matching import read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from workbench.generation.trace import Generation, Step
+    from workbench.generation.generation import Generation, Step
 
 MOST_ASKED_MS: Final = 200.0  # about one token
 EXAMPLES: Final = 5

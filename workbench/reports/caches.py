@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-    from workbench.generation.trace import Generation
+    from workbench.generation.generation import Generation
 
 
 @dataclass(frozen=True, repr=False)

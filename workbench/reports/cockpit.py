@@ -22,14 +22,15 @@ from rich.text import Text
 from kernels_core.inspect.classic import in_common
 from visualizers.caches import CacheView, said
 from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape, many
-from visualizers.live import AutomatonView, FrontierView
+from visualizers.live_automaton import AutomatonView
 from visualizers.live_base import LiveView, Traits, picked, synced, to_page
+from visualizers.live_frontier import FrontierView
 from visualizers.tables import card, chip, details, dim, pre, table
+from workbench.generation.generation import Generation
 from workbench.generation.side_by_side import SideBySide
 from workbench.generation.step import Alternative, Step
-from workbench.generation.trace import Generation
+from workbench.record import as_text
 from workbench.reports.caches import caches
-from workbench.reports.record import as_text
 from workbench.session.trace import Trace
 
 Reasons = Mapping[tuple[int, int], str]

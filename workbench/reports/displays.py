@@ -17,8 +17,8 @@ from visualizers.glyphs import STOP_TOKEN, clip, glyph, html_escape, size
 from visualizers.svg import automaton_html, automaton_pdf, to_svg
 from visualizers.tables import card, chip, details, dim, more, pre
 from workbench.explorer.explorer import Explorer
+from workbench.generation.generation import Generation
 from workbench.generation.side_by_side import SideBySide
-from workbench.generation.trace import Generation
 from workbench.next.why import Why
 from workbench.provenance.rules import called
 from workbench.reports import cockpit

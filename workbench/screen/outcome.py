@@ -17,7 +17,7 @@ from visualizers.glyphs import many
 from workbench.session.masks import ids_of
 
 if TYPE_CHECKING:
-    from workbench.generation.trace import Generation
+    from workbench.generation.generation import Generation
     from workbench.languages import Source
 
 Kind = Literal["complete", "cut", "stopped", "free", "step"]

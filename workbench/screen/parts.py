@@ -12,15 +12,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
+from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
 
+from kernels_core import CompiledGrammar
 from kernels_core.errors import BudgetExceededError
-from workbench.panels.triggers import step_modes
+from kernels_core.inspect.dispatch import Segment, may_switch
+from visualizers.triggers import hue
 from workbench.provenance import pointers
 from workbench.provenance.breadcrumbs import breadcrumbs
 from workbench.session import Session
 from workbench.session.history import Step
 
+FREE_TEXT: Final = "free text"
+"""What the mode of text outside of tags is called."""
 HUES: Final = 5
 MARKS: Final = re.compile(
     rb"(?P<channel><\|channel\|>(?P<in>\w+)(?: to=(?:functions\.)?(?P<to>[\w.-]+))?)"
@@ -30,6 +35,8 @@ MARKS: Final = re.compile(
 )
 """What begins a part whose name it says, and what ends one, in the formats of models: Harmony's channels and the tool
 that a message is for, reasoning, functions and arguments in XML."""
+
+_SWITCHES: WeakKeyDictionary[CompiledGrammar, bool] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +129,43 @@ def _of_source(session: Session, steps: Sequence[Step]) -> list[str]:
         for at in pointers(session.inspect, [s.start for s in steps])
     )
     return [found[0] if found else "" for found in names]
+
+
+class StepMode(NamedTuple):
+    """The mode in which a step was read: "free text", "trigger <call=", a tag's name, or ""; and its colour (`hue`)."""
+
+    name: str
+    hue: str
+
+
+def step_modes(session: Session) -> tuple[StepMode, ...] | BudgetExceededError:
+    """In which mode each step taken was read; nothing for grammars without free text.
+
+    What was said where the grammar has too many rules for that, or the text is too long to be read again.
+    """
+    matcher = session.inspect.matcher
+    switches = _SWITCHES.get(matcher.compiled)
+    if switches is None:
+        switches = _SWITCHES[matcher.compiled] = may_switch(matcher)
+    if not switches:
+        return ()
+    try:
+        found = session.inspect.modes()
+    except BudgetExceededError as error:
+        return error
+    named = []
+    for step in session.steps[: session.index]:
+        segment = found.at(step.end - 1) if step.end > step.start else None
+        named.append(StepMode("", "") if segment is None else StepMode(_mode_name(segment), hue(segment)))
+    return tuple(named)
+
+
+def _mode_name(segment: Segment) -> str:
+    match segment.mode:
+        case "free":
+            return FREE_TEXT
+        case "trigger" | "stop":
+            return f"{segment.mode} {segment.label}"
+        case "tag":
+            return segment.label
+    return ""

@@ -24,7 +24,7 @@ from visualizers.caches import NAMES
 from visualizers.glyphs import STOP_TOKEN, box_text, clip, glyph, many
 from workbench.conditioning.leaves import leaves_within
 from workbench.languages import NOTHING
-from workbench.provenance import SourcePlace, forbidding, sentence
+from workbench.provenance import SourcePlace, forbidding
 from workbench.screen.parts import Part
 from workbench.screen.recording import Option, Token
 from workbench.session import Session
@@ -291,7 +291,7 @@ def here_state(
         forbids = forbids or forbidding(session.inspect, token.data, budget_ms=FORBIDS_MS)
     died = "" if reading is None or reading.ok else reading.verdict
     if died and forbids and forbids[0].keyword:
-        died += f": {sentence(session.document, forbids[0])}"
+        died += f": {forbids[0].label}"
     note = "" if judged or index >= len(tokens) else f"nothing that the grammar refuses ({UNJUDGED})"
     steps = len(session.steps)
     where = f"byte {session.inspect.position:,} · after step {index:,} of {steps:,}"
@@ -336,7 +336,7 @@ def _refused(session: Session, option: Option, forbids: Sequence[SourcePlace]) -
         why = "the text may not end here"
     else:
         why = session.inspect.explain(option.data).message
-    keyword = sentence(session.document, forbids[0]) if forbids else ""
+    keyword = forbids[0].label if forbids else ""
     if forbids and forbids[0].pointer:
         why += f"; the source says so at {forbids[0].pointer}"
     return Row(_named(option), box_text(option.data), option.before, 0.0, why=why, keyword=keyword)

@@ -13,9 +13,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, TypeAlias, cast
 
 from workbench.json_values import BLANKS
+from workbench.languages import Source
 from workbench.languages.positions import child
 from workbench.languages.tools import ToolTag
 from workbench.serving.arguments import read_arguments, write_arguments
@@ -150,6 +152,13 @@ class CallFormat:
         head = tuple(one["value"] if one["type"] == "const_string" else None for one in elements[:-1])
         last = elements[-1]
         return _Call(name, tag["begin"], head, last.get("style", "json"), last["json_schema"], ends)
+
+
+@lru_cache(maxsize=256)
+def format_of_calls(model: str, name: str) -> CallFormat:
+    """How a model of that family calls one function, whatever its arguments are."""
+    tool = {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
+    return CallFormat(Source("tools", json.dumps([tool]), {"model": model}).tool_tag)
 
 
 class CallReader:

@@ -13,7 +13,7 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
-from workbench.compat.servers.requests import is_ebnf
+from workbench.languages.guess import is_ebnf
 from workbench.languages.positions import child
 from workbench.serving.body import Body, Strict, checked
 

@@ -18,7 +18,7 @@ from typing import Final
 
 from kernels_core import GrammarMatcher
 from kernels_core.errors import MaskscopeError
-from visualizers.live import FrontierView
+from visualizers.live_frontier import FrontierView
 from workbench.serving.answers import Event
 from workbench.serving.endpoints import Running
 from workbench.serving.runner import Job

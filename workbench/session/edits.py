@@ -19,7 +19,7 @@ from kernels_core.errors import MaskscopeError
 from kernels_core.inspect.classic import in_common
 from workbench.languages import NOTHING, Draft, Source
 from workbench.languages.draft import draft_of
-from workbench.languages.sample import draft_of_example
+from workbench.languages.not_a_schema import draft_of_example
 from workbench.session.core import Change, Core
 from workbench.session.history import Place, Step, Tape, Unit
 from workbench.session.inspector import Inspector

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from kernels_core.inspect.look import RestCaller
     from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, Table, TokenSets
     from kernels_core.inspect.trace import FillEvent, Operations
-    from workbench.next import NextTokens, Refusals, Why
+    from workbench.next.next_tokens import NextTokens
+    from workbench.next.refusals import Refusals
+    from workbench.next.why import Why
     from workbench.provenance import Members
 
 Found = TypeVar("Found", bound="Table")

@@ -28,7 +28,7 @@ from kernels_core.compiler import told_elsewhere
 from kernels_core.display import Displayed, drawn
 from kernels_core.errors import MaskscopeError
 from workbench.languages import NOTHING, Source
-from workbench.languages.sample import draft_of_example
+from workbench.languages.not_a_schema import draft_of_example
 from workbench.languages.warnings import warn_of
 from workbench.session.core import Change, Core, Here
 from workbench.session.edits import Edits

@@ -3,7 +3,7 @@
 A `Trace` is plain data.  It shows itself as a strip of tokens coloured by how hard the grammar pushed, and `save`
 writes one HTML file in which the arrow keys step through the run, without Python.
 
-Read on: `workbench/session/run.py` (makes traces), `workbench/generation/trace.py` (the generation's own records),
+Read on: `workbench/session/run.py` (makes traces), `workbench/generation/generation.py` (the generation's own records),
 `visualizers/standalone.py` (the page).
 """
 
@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from workbench.generation.generation import Edit, Generation
 from workbench.generation.step import Step
-from workbench.generation.trace import Edit, Generation
-from workbench.reports.record import Record
+from workbench.record import Record
 from workbench.session.result import Reading
 
 if TYPE_CHECKING:

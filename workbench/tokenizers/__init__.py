@@ -2,7 +2,7 @@
 
 Read in this order: `tokenizer` (the object), `registry` (`load_tokenizer`, which knows every source), then one file
 for each format: `tekken`, `huggingface`, `tiktoken_ranks`, `sentencepiece`.  `segmentation` cuts text with nothing but
-a vocabulary.  How spellings become bytes is the engine's matter: `kernels_core.tokens`.
+a vocabulary, and `lexicon` is one as a trie.  How spellings become bytes is the engine's matter: `kernels_core.tokens`.
 """
 
 from .libraries import MissingLibraryError

@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib
 import json
 import logging
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -22,6 +21,7 @@ from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatch
 from kernels_core.errors import BudgetExceededError, DeadEndError, GrammarError, MaskscopeError, TokenizerError
 from kernels_core.grammar.structural_tag import load_structural_tag
 from workbench.compat.tag_formats import Change, with_schemas
+from workbench.languages.guess import is_ebnf
 
 if TYPE_CHECKING:
     import torch
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 Kind = Literal["json", "json_object", "regex", "grammar", "choice", "structural_tag"]
 KINDS: Final[tuple[Kind, ...]] = ("json", "json_object", "regex", "grammar", "choice", "structural_tag")
 LOGGER: Final = logging.getLogger("maskscope.servers")
-
-_EBNF_RULE = re.compile(r"^\s*[\w.-]+\s*(\[[^\]\n]*\])?\s*::=", re.MULTILINE)
 
 
 class ServerInterfaceError(RuntimeError):
@@ -75,11 +73,6 @@ def read_vocabulary(
     if not info.stop_token_ids:
         raise TokenizerError("the vocabulary has no stop token, so a constrained request could never end")
     return info
-
-
-def is_ebnf(text: str) -> bool:
-    """Whether a grammar is EBNF: a line begins a rule with `::=`.  Otherwise it is Lark."""
-    return _EBNF_RULE.search(text) is not None
 
 
 def compile_request(

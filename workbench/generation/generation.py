@@ -24,7 +24,7 @@ from visualizers.glyphs import clip, glyph
 from workbench.chrome_trace import run_events, write_events
 from workbench.generation.cutting import Cutting
 from workbench.generation.step import Alternative, Step
-from workbench.reports.record import Record
+from workbench.record import Record
 from workbench.session.matching import why_not
 from workbench.session.shadow import follow
 

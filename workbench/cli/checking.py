@@ -27,7 +27,8 @@ from workbench.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from workbench.next import Refusals, Why
+    from workbench.next.refusals import Refusals
+    from workbench.next.why import Why
     from workbench.session import Session
 
 PATIENCE: Final = 10.0

@@ -22,7 +22,7 @@ _last: Opened | None = None
 _all: WeakSet[Opened] = WeakSet()
 
 
-def note_opened(explorer: Opened) -> None:
+def note_explorer(explorer: Opened) -> None:
     """`explorer` is the last one from now on; it stays alive until another is, or until it is closed."""
     global _last
     _last = explorer
@@ -36,7 +36,7 @@ def note_closed(explorer: Opened) -> None:
         _last = None
 
 
-def opened_last() -> Opened | None:
+def last_explorer() -> Opened | None:
     """The explorer that was opened last and is not closed."""
     return _last
 

@@ -1,12 +1,6 @@
-"""Live views of the snapshots: anywidget views that show one step and then the next.
+"""The Earley items of a step, one row each.
 
-Every view takes its snapshot by `show(...)` and keeps all state in traits, so a view that is displayed later, twice
-or again after the notebook was closed shows the same.  What a person clicks is a trait too (`selected`,
-`selected_item`, `selection`) and can be read in the next cell.  `play(...)` loads a whole run, which the browser
-then steps through by `index` without a kernel; `to_html()` and `save()` write a page that needs nothing else.
-
-Read on: `visualizers/live_base.py` (what they share), `visualizers/live_tokens.py` (`TokenTable`, `MaskMap`),
-`frontend/src/*.js` (the browser's side).
+Read on: `visualizers/live_base.py` (what all views share), `frontend/src/frontier.js`.
 """
 
 from __future__ import annotations
@@ -18,13 +12,8 @@ import traitlets as t
 
 from kernels_core.inspect.snapshots import EarleyItem, Frontier
 from visualizers.glyphs import clip, html_escape, many, split_dot, split_rules
-from visualizers.live_automaton import AutomatonView
-from visualizers.live_base import LiveView, StepBar, Traits, picked, synced, to_page
-from visualizers.live_tokens import MaskMap, TokenTable
-from visualizers.operations import OperationView
+from visualizers.live_base import LiveView, Traits, picked, synced
 from visualizers.tables import badge, card, dotted_rules, more, table
-
-__all__ = ["AutomatonView", "FrontierView", "LiveView", "MaskMap", "OperationView", "StepBar", "TokenTable", "to_page"]
 
 MAX_ITEMS: Final = 500
 STATIC_ITEMS: Final = 100

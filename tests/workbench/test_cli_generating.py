@@ -9,8 +9,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from tests.workbench.test_cli_looking import invoke as run
-from workbench.cli import making
+from tests.workbench.test_cli_checking import invoke as run
+from workbench.cli import generating
 
 
 def test_generate_under_a_grammar() -> None:
@@ -85,7 +85,7 @@ def test_a_notebook_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     "text", ['root ::= "a"', "root ::= [a-z] # ''' \\ é\n", 'root ::=\n  "a"\n  | "b"\n', "root ::= 'a'\n  | 'b'"]
 )
 def test_the_text_itself_is_in_the_notebook(text: str) -> None:
-    cells = json.loads(making.notebook_of(text, "ebnf", "tekken"))["cells"]
+    cells = json.loads(generating.notebook_of(text, "ebnf", "tekken"))["cells"]
     (cell,) = [cell for cell in cells if "SOURCE =" in "".join(cell["source"])]
     names: dict[str, str] = {}
     exec("".join(cell["source"]), names)
@@ -98,7 +98,7 @@ def test_jupyterlab_is_opened_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     class Done:
         returncode = 0
 
-    monkeypatch.setattr(making.subprocess, "run", lambda command: called.append(command) or Done())
+    monkeypatch.setattr(generating.subprocess, "run", lambda command: called.append(command) or Done())
     out = tmp_path / "one.ipynb"
     result = run("serve-notebook", "-", "--out", str(out), "--no-browser", "--port", "8899", given='root ::= "a"')
     assert result.exit_code == 0

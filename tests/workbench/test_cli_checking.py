@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from workbench.cli import app, looking
+from workbench.cli import app, checking
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = str(ROOT / "experiments" / "demo_model" / "weights")
@@ -112,7 +112,7 @@ def test_check_texts(schema: str, tmp_path: Path) -> None:
     assert third["shortest_end"].startswith(',"mode":"')
     shown = run("check", schema, "-f", str(bad), "-f", str(cut)).stdout
     assert "line 2, column 12, byte 28" in shown
-    assert "forbidden by: `enum`" in shown
+    assert "forbidden by: `mode` is one of" in shown
     assert "shortest end (15 bytes):" in shown
     assert run("check", schema, "-f", str(cut), "--prefix").exit_code == 0
 
@@ -268,7 +268,7 @@ def test_no_picture_is_made_beside_json(command: tuple[str, ...], monkeypatch: p
         raise AssertionError("a picture was made")
 
     for name in ("_place_line", "_check_picture"):
-        monkeypatch.setattr(looking, name, drawn)
+        monkeypatch.setattr(checking, name, drawn)
     words = [command[0], 'root ::= "abc"', *command[1:], "a"]
     assert data(run(*words, "--json"))
     with pytest.raises(AssertionError, match="a picture was made"):
