@@ -7,9 +7,9 @@ the engine.  The automata themselves are the engine's: that they mean the gramma
 recogniser.  One trial is one grammar: the states at some places of its texts, at random, under one set of options.
 `engine` is the engine as it is; `plain` spells nothing out and has no counters, so that rules call each other more and
 more tokens are uncertain.  Stop tokens are left out.  So are grammars that name tokens, and those that keep beside an
-item which members of an object were read, which items of table 6 do not; members come in the order of the schema, where
-few need that.  How many tokens are uncertain is asked of the engine in a large vocabulary as well, at the same places: by
-table 6, and after a lookahead (XGrammar's context expansion) has dropped those whose rest no caller of the rule can
+item which members of an object were read, as no item of table 6 does; members come in the order of the schema, where
+few need that.  How many tokens are uncertain is asked of the engine in a large vocabulary as well, at the same places:
+by table 6, and after a lookahead (XGrammar's context expansion) has dropped those whose rest no caller of the rule can
 take.  The two differ most where a rule of blanks may end: by table 6 every token that begins with a blank is uncertain.
 """
 
