@@ -78,6 +78,11 @@ def reachable_rules(ir: GrammarIR) -> tuple[str, ...]:
     return tuple(order)
 
 
+def reached(ir: GrammarIR) -> GrammarIR:
+    """The rules that can be called from the root, in the order of `reachable_rules`, and no others."""
+    return GrammarIR({name: ir.rules[name] for name in reachable_rules(ir)}, ir.root, ir.source)
+
+
 def components(ir: GrammarIR) -> list[tuple[str, ...]]:
     """Strongly connected components of the call graph, callees before callers."""
     return strong_components(call_graph(ir), ir.rules)
@@ -101,8 +106,7 @@ def productive_rules(ir: GrammarIR) -> frozenset[str]:
 
 def matches_something(ir: GrammarIR) -> bool:
     """Whether the root matches some string; looks at no rule that it does not lead to."""
-    needed = {name: ir.rules[name] for name in reachable_rules(ir)}
-    return ir.root in productive_rules(GrammarIR(needed, ir.root))
+    return ir.root in productive_rules(reached(ir))
 
 
 def _has_text(leaf: Node) -> bool:
@@ -351,5 +355,4 @@ def normal_form(ir: GrammarIR, language: str = "EBNF", *, trusted: bool = False)
             ir.rules.clear()
             ir.rules.update(rules)
         return ir
-    order = reachable_rules(GrammarIR(rules, ir.root))
-    return GrammarIR({name: rules[name] for name in order}, ir.root, ir.source)
+    return reached(GrammarIR(rules, ir.root, ir.source))

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import GrammarError, UnsupportedFeatureError
-from .analysis import begins_with_a_bracket, components
+from .analysis import begins_with_a_bracket, components, reached
 from .ir import Empty, GrammarIR, Rule
 from .names import undefined
 from .regular.from_rules import grammar_language
@@ -113,7 +113,7 @@ def shaped(
         if "lazy" in asked or "max_chars" in asked:
             offset = min(asked[key].offset for key in ("lazy", "max_chars") if key in asked)
             try:
-                texts = grammar_language(GrammarIR(rules, name, ir.source))
+                texts = grammar_language(reached(GrammarIR(rules, name, ir.source)))
                 if "lazy" in asked:
                     texts = shortest(texts)
                 if "max_chars" in asked:

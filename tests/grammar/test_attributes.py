@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo
 from kernels_core.grammar import Grammar
+from kernels_core.grammar.analysis import reached
+from kernels_core.grammar.ir import GrammarIR
 from tests.reference import Recogniser
 
 TEXTS = ["".join(letters) for n in range(6) for letters in itertools.product("ab", repeat=n)]
@@ -49,6 +51,23 @@ def test_lazy_and_max_chars(body: str, count: int) -> None:
 def test_attributes_of_called_rules_come_first() -> None:
     source = 'root[max_chars=3] ::= line line?\nline [lazy] ::= [ab]* "b"'
     assert texts_of(source) == {"b", "ab", "aab", "bb", "bab", "abb"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Token(1)",
+        'b"\\xff"',
+        'TagDispatch(("x", "y"))',
+        "few\nfew[max_tokens=3] ::= [a-z]*",
+        'Unordered(("x", "y"))',
+    ],
+)
+def test_a_lazy_rule_is_regular_whatever_others_hold(other: str) -> None:
+    grammar = Grammar.from_ebnf(f'root ::= other | line\nother ::= {other}\nline[lazy] ::= [^x]* ";"\n')
+    line = Recogniser(reached(GrammarIR(grammar.ir.rules, "line")))
+    assert line.accepts(b"a;")
+    assert not line.accepts(b"a;b;")
 
 
 def test_long_limits_are_counts() -> None:
