@@ -20,7 +20,7 @@ The dialect is XGrammar's, with a few additions (marked +):
 
 - `name[attribute, ...] ::= ...`: `lazy`, `max_chars=N`, `capture`, `capture="name"`, `temperature=x`,
   `trailing="text"`, `hidden`, `stop_capture="name"`, `max_tokens=N`, `distinct` and `item`, as `attributes.py` has
-  them.
+  them.  The first `]` ends them, so a text has `\]` for it.
 
 Nothing may be nested deeper than `MAX_NESTING` groups.
 

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo
 from kernels_core.grammar import Grammar
 from kernels_core.grammar.analysis import reached
-from kernels_core.grammar.ir import GrammarIR
+from kernels_core.grammar.ebnf import parse_ebnf
+from kernels_core.grammar.ir import GrammarIR, Literal, Rule
+from kernels_core.grammar.printer import print_grammar
 from tests.reference import Recogniser
 
 TEXTS = ["".join(letters) for n in range(6) for letters in itertools.product("ab", repeat=n)]
@@ -85,6 +87,18 @@ def test_notes_say_nothing_about_texts() -> None:
     assert grammar != Grammar.from_ebnf(source.replace("a[capture]", "a"))
     joined = Grammar.concat(grammar, Grammar.from_regex("x"))
     assert joined.ir.rules["a"].notes == (("capture", None),)
+
+
+@given(st.text(st.sampled_from("ab[]\\\"'\n,=é\u2028"), min_size=1))
+def test_texts_of_notes_are_read_back(text: str) -> None:
+    notes = (("capture", text), ("trailing", text), ("stop_capture", text))
+    ir = GrammarIR({"root": Rule("root", Literal(b"a"), notes)}, "root")
+    assert parse_ebnf(print_grammar(ir)).rules["root"].notes == notes
+
+
+def test_a_suffix_with_a_bracket_is_read_back() -> None:
+    grammar = Grammar.from_lark('start: t "."\nt[capture, suffix="]"]: /[^]*/')
+    assert Grammar.from_ebnf(str(grammar), root_rule_name="start") == grammar
 
 
 @pytest.mark.parametrize("head", ["b[lazy]", "b [lazy]", "b[max_chars=2]", "b[capture]"])
