@@ -92,9 +92,10 @@ def shaped(
     """
     for name in marks.keys() - ir.rules.keys():
         raise GrammarError(undefined(name, ir.rules, role="rule for a predicate"), language=language)
-    rules = {name: Rule(name, rule.body, marks.get(name, ()), span=rule.span) for name, rule in ir.rules.items()}
     book = RuleBook()
-    book.rules = dict(rules)
+    rules = book.rules = {
+        name: Rule(name, rule.body, marks.get(name, ()), span=rule.span) for name, rule in ir.rules.items()
+    }
     for name in [name for group in components(ir) for name in group if name in attributes]:
         rule = rules[name]
         asked = {attribute.name: attribute for attribute in attributes[name]}
@@ -118,7 +119,10 @@ def shaped(
                     texts = shortest(texts)
                 if "max_chars" in asked:
                     texts = at_most(texts, int(asked["max_chars"].value or 0))
+                there_before = len(rules)
                 body = language_node(texts, book, f"{name}.text")
+                for added in [*rules][there_before:]:
+                    rules[added] = Rule(added, rules[added].body, span=rule.span)
             except TooManyStates as error:
                 reason = f"the rule {name!r} is not regular, as its attributes need, or it needs {error}"
                 raise UnsupportedFeatureError(reason, ir.source, offset, language=language) from None
@@ -130,7 +134,4 @@ def shaped(
             del asked["max_tokens"]
         notes = tuple((key, attribute.value) for key, attribute in asked.items() if key in NOTES)
         rules[name] = Rule(name, body, span=rule.span, notes=(*notes, *marks.get(name, ())))
-        for added, made in book.rules.items():
-            if added not in rules:
-                rules[added] = Rule(added, made.body, span=rule.span)
     return GrammarIR(rules, ir.root, ir.source)
