@@ -267,15 +267,18 @@ def members_are_last(body: Node) -> bool:
 
 def begins_with_a_bracket(body: Node) -> bool:
     """Whether `body` is written so that each of its texts begins with `[` or `{`."""
-    match body:
-        case Literal(value):
-            return value[:1] in (b"[", b"{")
-        case Seq(items):
-            return begins_with_a_bracket(items[0])
-        case Choice(items):
-            return all(map(begins_with_a_bracket, items))
-        case _:
-            return False
+    stack = [body]
+    while stack:
+        match stack.pop():
+            case Literal(value) if value[:1] in (b"[", b"{"):
+                pass
+            case Seq(items):
+                stack.append(items[0])
+            case Choice(items):
+                stack += items
+            case _:
+                return False
+    return True
 
 
 def _is_grouped(parent: Node, child: Node) -> bool:

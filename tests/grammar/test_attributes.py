@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo
+from kernels_core.errors import UnsupportedFeatureError
 from kernels_core.grammar import Grammar
 from kernels_core.grammar.analysis import reached
 from kernels_core.grammar.ebnf import parse_ebnf
@@ -113,3 +114,11 @@ def test_masks_of_a_lazy_rule() -> None:
     assert list(matcher.allowed_token_ids()) == [0, 1, 2]
     assert matcher.accept_token(2)
     assert list(matcher.allowed_token_ids()) == [4]
+
+
+def test_a_deep_rule_begins_with_a_bracket() -> None:
+    deep = "(" * 900 + '"{{"' + ' "a" | "[" "b")' * 899 + ' "a" | {} "b")'
+    grammar = Grammar.from_ebnf("root[distinct] ::= " + deep.format('"["'))
+    assert grammar.ir.rules["root"].notes == (("distinct", None),)
+    with pytest.raises(UnsupportedFeatureError, match="begins with"):
+        Grammar.from_ebnf("root[distinct] ::= " + deep.format('"c"'))
