@@ -90,8 +90,9 @@ def shaped(
     `GrammarError` where there is no rule to mark; `UnsupportedFeatureError`, at the attribute, where a rule is not
     regular or needs too many states.
     """
-    for name in marks.keys() - ir.rules.keys():
-        raise GrammarError(undefined(name, ir.rules, role="rule for a predicate"), language=language)
+    for name in marks:
+        if name not in ir.rules:
+            raise GrammarError(undefined(name, ir.rules, role="rule for a predicate"), language=language)
     book = RuleBook()
     rules = book.rules = {
         name: Rule(name, rule.body, marks.get(name, ()), span=rule.span) for name, rule in ir.rules.items()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo
-from kernels_core.errors import UnsupportedFeatureError
+from kernels_core.errors import GrammarError, UnsupportedFeatureError
 from kernels_core.grammar import Grammar
 from kernels_core.grammar.analysis import reached
 from kernels_core.grammar.ebnf import parse_ebnf
@@ -100,6 +100,14 @@ def test_texts_of_notes_are_read_back(text: str) -> None:
 def test_a_suffix_with_a_bracket_is_read_back() -> None:
     grammar = Grammar.from_lark('start: t "."\nt[capture, suffix="]"]: /[^]*/')
     assert Grammar.from_ebnf(str(grammar), root_rule_name="start") == grammar
+
+
+def test_the_first_rule_that_is_missing_is_named() -> None:
+    names = [f"missing{i}" for i in range(9)]
+    for name in names:
+        marks = {other: () for other in [name, *names]}
+        with pytest.raises(GrammarError, match=f"'{name}'"):
+            parse_ebnf('root ::= "a"', marks=marks)
 
 
 @pytest.mark.parametrize("head", ["b[lazy]", "b [lazy]", "b[max_chars=2]", "b[capture]"])
