@@ -152,8 +152,10 @@ class Call:
             self._named[name] = tokens.text(at) == "true"
         elif kind == "number":
             self._named[name] = self._number(at, MAX_NEEDS if name == "needs" else nodes.MAX_REPEAT)
+        elif tokens.kinds[at] != "string":
+            self._fail(f"{name} must be a string", at)
         else:
-            self._named[name] = self._text(at, f"{name} must be a string")
+            self._named[name] = tokens.string(at).decode()
         return at + 1
 
     def _list(self, name: str, i: int) -> _Reading:
@@ -256,7 +258,7 @@ class Call:
         pattern, offset = self._given[0]
         within = _IN_JSON if self._named.get("json_string", False) else charset.ALL
         try:
-            ir = parse_regex(pattern.decode(), self._named.get("flags", b"").decode(), within=within)
+            ir = parse_regex(pattern.decode(), self._named.get("flags", ""), within=within)
         except UnicodeDecodeError:
             tokens.fail("a pattern is text, not raw bytes", offset)
         except GrammarError as error:

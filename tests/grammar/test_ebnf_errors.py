@@ -132,6 +132,7 @@ def fails(marked: str, kind: type[GrammarError], message: str, root: str = "root
         ("root ::= »Regex()", "exactly one string argument"),
         ('root ::= Regex(»"a(")', "column 2 of the pattern"),
         ('root ::= Regex(»b"\\xff")', "not raw bytes"),
+        ('root ::= Regex("a", flags=»b"\\xff")', "flags must be a string"),
         ('root ::= Substring("a", »1)', "an argument of Substring is a string"),
         ('root ::= other »$\nother ::= "a"', "unexpected character"),
     ],
