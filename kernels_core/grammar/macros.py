@@ -126,7 +126,8 @@ class Call:
         is_required = not of and kinds[i] == "," and tokens.text(i + 1) == "required"
         i += 2 * is_required
         if kinds[i] != ")":
-            self._fail('expected ")" or ", required)" here', i)
+            form = "(key, value, number)" if of else "(key, value, number, required)"
+            self._fail(f'expected ")" here: a member is {form}, and what follows the value may be left out', i)
         return (key, value, meets) if of else (key, value, is_required, meets), i + 1
 
     def _named_argument(self, i: int) -> _Reading:
