@@ -105,7 +105,7 @@ def test_a_suffix_with_a_bracket_is_read_back() -> None:
 def test_the_first_rule_that_is_missing_is_named() -> None:
     names = [f"missing{i}" for i in range(9)]
     for name in names:
-        marks = {other: () for other in [name, *names]}
+        marks = dict.fromkeys([name, *names], ())
         with pytest.raises(GrammarError, match=f"'{name}'"):
             parse_ebnf('root ::= "a"', marks=marks)
 
