@@ -29,7 +29,6 @@ from kernels_core.grammar.borrowed cimport (
     is_list,
     is_text,
     list_item,
-    list_size,
     next_member,
     text_data,
     text_size,
@@ -163,14 +162,14 @@ cdef class _Writer:
             return depth <= DEEPEST and self.entries(value, depth, known)
         return self.scalar(value)
 
-    cdef bint members(self, PyObject* value, int depth) except -1:
+    cdef bint members(self, PyObject* borrowed, int depth) except -1:
+        cdef dict value = <dict>borrowed        # held: another thread may run where this breathes
         cdef PyObject* name
         cdef PyObject* item
         cdef Py_ssize_t at = 0
         cdef bint first = True, known
         self.put(b"{", 1)
-        while next_member(value, &at, &name, &item):        # nothing here runs code that could change the value
-            breathe(1)
+        while next_member(<PyObject*>value, &at, &name, &item):
             if not first:
                 self.put(b", ", 2)
             first = False
@@ -180,32 +179,36 @@ cdef class _Writer:
             known = self.key is not None and is_list(item) and <str><object>name == self.key
             if not self.value(item, depth + 1, known):
                 return False
+            breathe(1)
         self.put(b"}", 1)
         return True
 
-    cdef bint entries(self, PyObject* value, int depth, bint known) except -1:
+    cdef bint entries(self, PyObject* borrowed, int depth, bint known) except -1:
+        cdef list value = <list>borrowed        # held, as in `members`
         cdef ListPlace place
         cdef Span span
-        cdef Py_ssize_t at
+        cdef Py_ssize_t at, size = len(value)
         if known:
             place.items = self.done.items.size()
             place.whole.first = self.place()
-            self.done.items.resize(place.items + list_size(value))
+            self.done.items.resize(place.items + size)
         self.put(b"[", 1)
-        for at in range(list_size(value)):
-            breathe(1)
+        for at in range(size):
             if at:
                 self.put(b", ", 2)
             span.first = self.place()
-            if not self.value(list_item(value, at), depth + 1, False):
+            if not self.value(list_item(<PyObject*>value, at), depth + 1, False):
                 return False
             if known:
                 span.past = self.place()
                 self.done.items[place.items + at] = span
+            breathe(1)
+            if len(value) != size:
+                return False        # another thread changed it
         self.put(b"]", 1)
         if known:
             place.whole.past = self.place()
-            self.done.lists[<size_t>value] = place
+            self.done.lists[<size_t><PyObject*>value] = place
         return True
 
     cdef bint scalar(self, PyObject* borrowed) except -1:
