@@ -70,6 +70,7 @@ cdef class Nfa:
     cdef list held              # nodes that stand in no body
     cdef vector[Pending] pending
     cdef int32_t spelt          # nodes
+    cdef int32_t limit          # of states, while it is spelt out
     cdef readonly bint may_be_dead      # whether there may be states that lead nowhere
     cdef bint alone             # it is a fragment, of no grammar
     cdef bint counts            # alone: something is counted, so it is none

@@ -148,6 +148,7 @@ cdef class Nfa:
                     int32_t limit) except -1:
         """Spell `body`, the node at `place`, out between two states.  False past `limit` states in all."""
         cdef Pending top
+        self.limit = limit
         try:
             self._spell_node(lowering, body, source, target, place)
             while not self.pending.empty():
@@ -257,6 +258,8 @@ cdef class Nfa:
             if self.spelt >= BREATH:
                 rest(self.spelt)
                 self.spelt = 0
+                if self.size > self.limit:
+                    return 0            # `spell` refuses it
             i = branch.first
             while i < branch.past and len(<bytes>(<tuple>words[i])[0]) == branch.depth:
                 word = <tuple>words[i]

@@ -93,6 +93,14 @@ def test_what_was_too_large_for_one_is_whole_for_another() -> None:
     assert len(Lowering(grammar.ir, Options()).nfa(0)) == len(Lowering(whole.ir, Options()).nfa(0))
 
 
+def test_alternatives_beyond_the_limit_are_not_spelt_out() -> None:
+    items = tuple(Literal(f"{i:04}".encode() + b"x" * 100) for i in range(2000))
+    body = Choice(items)
+    nfa = Nfa()
+    assert not nfa.fill(Lowering(GrammarIR({"root": Rule("root", body)}, "root"), Options()), body, "root", (), 5000)
+    assert len(nfa) < 6000
+
+
 @pytest.mark.parametrize(("limit", "names"), [(6, ["root"]), (5, ["root", "root{3,3}"])])
 def test_repetitions_are_copied_up_to_the_limit(limit: int, names: list[str]) -> None:
     assert called('root ::= "ab"{3}', unroll_limit=limit) == names
