@@ -379,10 +379,10 @@ cdef class Nfa:
             after = target if i == count - 1 and not endless else self.state()
             self._defer(item, at, after, inner)
             at = after
-        if endless or count == 0:
-            self.epsilon(at, target)
         if endless:
             self.spell_deferred(Repeat(item, 0, None), at, target, place)
+        elif count == 0:
+            self.epsilon(at, target)
         return 0
 
     cdef int32_t _rule_place(self, str name) except -1:
