@@ -141,7 +141,7 @@ cdef class Nfa:
         """Spell `body`, the node at `path` in `rule`, out between states 0 and 1.  False past `limit` states."""
         cdef int32_t place = self.root(rule, path)
         self.tag(1, place, C_AFTER)
-        self.text = lowering.is_text(body, &self.searches)
+        self.text = lowering.is_delimited(body, &self.searches)
         return self.spell(lowering, body, 0, 1, place, limit)
 
     cdef bint spell(self, Inlining lowering, Node body, int32_t source, int32_t target, int32_t place,
