@@ -59,7 +59,7 @@ cdef class DeferrableCalls:
         known = {trigger: number for number, trigger in enumerate(triggers)}
         lengths = sorted({len(trigger) for trigger in triggers})
         for at, tag in enumerate(tags):
-            begin = self._begin(tag, written.items[self.place.items + at])
+            begin = self._begin(tag, written.items[self.place.first_item + at])
             fitting = -1
             if begin is not None:
                 rest(4 + 4 * <int>len(lengths))
@@ -181,7 +181,7 @@ cdef class DeferrableCalls:
 
     def text(self, int at):
         """A tag as it was written."""
-        return _taken(self.written, self.written.items[self.place.items + at])
+        return _taken(self.written, self.written.items[self.place.first_item + at])
 
     def whole_text(self):
         """The whole list as it was written."""
