@@ -175,10 +175,10 @@ class _Parser(Tokens):
             case "lazy" | "hidden" | "distinct" | "item" if value is not None:
                 self.fail(f"the attribute {name!r} takes no value", offset)
             case "max_chars" | "max_tokens":
-                digits = (value or "").lstrip("0") or ("0" if value else "")
-                if not digits.isdigit() or len(digits) > 10 or int(digits) > nodes.MAX_REPEAT:
+                number = escapes.whole_number(value or "", nodes.MAX_REPEAT)
+                if number is None:
                     self.fail(f"{name} takes a number of at most {nodes.MAX_REPEAT:,}", offset)
-                return int(digits)
+                return number
             case "temperature":
                 if value is None or match.group(3) or not 0 <= float(value) < math.inf:
                     self.fail("The temperature must be a finite non-negative number", offset)

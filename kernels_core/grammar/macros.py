@@ -28,6 +28,7 @@ from typing import Any, NoReturn
 from ..errors import GrammarError
 from . import charset, nodes
 from .embedding import embedded
+from .escapes import whole_number
 from .ir import Empty, Node, Span, Unordered
 from .lexer import Tokens
 from .needs import MAX_NEEDS, complaint
@@ -200,10 +201,10 @@ class Call:
         return self._tokens.string(i)
 
     def _number(self, i: int, most: int) -> int:
-        digits = self._tokens.text(i)
-        if self._tokens.kinds[i] != "number" or len(digits) > 20 or int(digits) > most:
+        number = whole_number(self._tokens.text(i), most)
+        if number is None:
             self._fail(f"a number of at most {most:,} is expected here", i)
-        return int(digits)
+        return number
 
     # -- meaning --------------------------------------------------------------------------------------------------
 
@@ -269,9 +270,9 @@ class Call:
 
 
 def _token_id(tokens: Tokens, i: int, what: str) -> int:
-    digits = tokens.text(i).lstrip("0") or "0"
+    number = whole_number(tokens.text(i), _MAX_TOKEN)
     if tokens.kinds[i] != "number":
         tokens.fail(f"{what} is a token's id, a whole number", tokens.starts[i])
-    if len(digits) > 10 or int(digits) > _MAX_TOKEN:
+    if number is None:
         tokens.fail(f"a token's id is at most {_MAX_TOKEN:,}", tokens.starts[i])
-    return int(digits)
+    return number

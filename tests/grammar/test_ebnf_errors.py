@@ -128,6 +128,7 @@ def fails(marked: str, kind: type[GrammarError], message: str, root: str = "root
         ('root ::= Token(»"a")', "is a token's id"),
         ("root ::= Token(1 »2)", "expected"),
         ("root ::= Token(»9999999999)", "at most"),
+        ('root ::= Unordered(("a", "b"), least=»' + "9" * 6000 + ")", "at most"),
         ("root ::= Token(»loop=1)", "does not support the named argument loop"),
         ('root ::= TokenTagDispatch((»"a", root))', "is a token's id"),
         ("root ::= »Regex()", "exactly one string argument"),
