@@ -228,7 +228,7 @@ class _Parser(Tokens):
                 group = _Group(start)
             elif kind == "," and group.call is not None and kinds[i + 1] == ")":
                 pass  # the closing parenthesis follows
-            elif group.call is not None and (kind == ")" or (kind == "," and group.call.splits)):
+            elif group.call is not None and (kind == ")" or (kind == "," and group.call.comma_ends)):
                 self._close_alternative(group, i, rule)
                 content = nodes.choice(group.alternatives, Span(group.start, ends[i - 1]))
                 group, i = self._resume(group.call, (content, i), outer.pop(), outer)
