@@ -38,7 +38,7 @@ from typing import NoReturn
 from ..errors import GrammarError, UnsupportedFeatureError
 from . import charset, escapes, nodes
 from .analysis import MAX_NESTING, members_are_last
-from .attributes import NOTES, Attribute, Note, shaped
+from .attributes import NOTES, Attribute, Note, with_attributes
 from .ir import GrammarIR, Never, Node, Rule, RuleRef, Span, walk
 from .lexer import Tokens
 from .macros import MACROS, Call
@@ -123,7 +123,7 @@ class _Parser(Tokens):
         if root not in rules:
             raise GrammarError(undefined(root, rules, role="root rule") + _whole(rules), self.source, 0)
         ir = GrammarIR(rules, root, self.source)
-        return shaped(ir, attributes, "EBNF", marks) if attributes or marks else ir
+        return with_attributes(ir, attributes, marks) if attributes or marks else ir
 
     def _expected_rule(self, i: int) -> NoReturn:
         start = self.starts[i]
