@@ -22,6 +22,7 @@ cdef struct Span:
 cdef struct ListPlace:
     Span whole
     Py_ssize_t first_item       # in `CanonicalText.items`
+    Py_ssize_t size             # items
 
 
 cdef class CanonicalText:

@@ -190,7 +190,7 @@ cdef class _Writer:
         cdef Span span
         cdef Py_ssize_t at, size = len(value)
         if recorded:
-            place.first_item = self.result.items.size()
+            place.first_item, place.size = self.result.items.size(), size
             place.whole.first = self.characters()
             self.result.items.resize(place.first_item + size)
         self.put(b"[", 1)

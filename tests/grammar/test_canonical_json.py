@@ -49,6 +49,13 @@ def test_parts_are_the_text_of_lists_and_of_their_items(text: str, one: list[Any
     assert written.text == before
 
 
+def test_items_that_a_list_gets_later_are_not_those_that_were_written() -> None:
+    tags: list[Any] = [{"x": 1}, {"x": 2}]
+    written = write({"tags": tags}, "tags")
+    tags += [{"x": 3}] * 100
+    assert len(DeferrableCalls(tags, ("",), written).begins) == 2
+
+
 def test_decimals_keep_their_digits() -> None:
     assert write({"a": Decimal("0.10"), "b": Decimal("1E+40")}, "tags").text == '{"a": 0.10, "b": 1E+40}'
 

@@ -58,7 +58,7 @@ cdef class DeferrableCalls:
         ended = None
         known = {trigger: number for number, trigger in enumerate(triggers)}
         lengths = sorted({len(trigger) for trigger in triggers})
-        for at, tag in enumerate(tags):
+        for at, tag in enumerate(tags[:self.place.size]):       # a copy, for another thread may change the list
             begin = self._begin(tag, written.items[self.place.first_item + at])
             fitting = -1
             if begin is not None:
