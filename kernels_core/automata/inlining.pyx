@@ -111,7 +111,7 @@ cdef class Inlining(SizeEstimates):
             callee.number = self.number_of(callee)
             callee.call_kind = CALL
             return 0
-        body = (<Rule?>self.bodies[callee.name]).made
+        body = self._body(callee.name)
         if type(body) is Repeat and self.limits.copies_small:
             repeated = <Repeat>body
             if copies_in(repeated) and not self.copies_of(repeated):

@@ -70,11 +70,12 @@ cdef class Nfa:
     cdef list held              # nodes that stand in no body
     cdef vector[Pending] pending
     cdef int32_t spelt          # nodes
+    cdef int32_t limit          # of states, while it is spelt out
     cdef readonly bint may_be_dead      # whether there may be states that lead nowhere
-    cdef bint alone             # it is a fragment, of no grammar
-    cdef bint counts            # alone: something is counted, so it is none
-    cdef bint text, searches    # it is of a text between delimiters, in which something may come anywhere
-    cdef Callee latest          # the rule that was called last: white space is called all the time
+    cdef bint is_fragment       # of a body that calls nothing, for all grammars
+    cdef bint counts            # is_fragment: it holds a counted repetition, which takes a grammar to lower
+    cdef bint text, searches    # what `is_delimited` says of the body
+    cdef Callee last_callee     # looked up last: white space is called all the time
     cdef shared_ptr[MemberSet] members  # as in `NfaView`
 
     cpdef int32_t state(self) noexcept
@@ -106,5 +107,6 @@ cdef class Nfa:
     cdef int _spell_class(self, tuple ranges, int32_t source, int32_t target, int32_t place) except -1
     cdef int32_t _rule_place(self, str name) except -1
     cdef int32_t _entry(self, Inlining lowering, str name, Node body, int32_t target) except -1
+    cdef int _hold(self, Node node) except -1
     cdef void _defer(self, Node node, int32_t source, int32_t target, int32_t place) noexcept
     cdef void _literal(self, bytes value, int32_t source, int32_t target, int32_t place) noexcept

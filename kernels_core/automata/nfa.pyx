@@ -35,7 +35,7 @@ C_AFTER = -1
 AFTER = C_AFTER      # offset of a tag behind its node
 cdef int32_t NOWHERE = -1    # the place of what stands in no body: parts of a compact body
 cdef int32_t FINAL = 1
-cdef int32_t BREATH = 256   # nodes between two looks at the clock and at what there is
+cdef int32_t BREATH = 256   # nodes between two looks at the clock and at the limit of states
 cdef object FIRST = itemgetter(0)
 cdef int SIDE_BY_SIDE = 8    # alternatives that are spelt out each by itself
 cdef int SHARED_CLASS = 4    # byte sequences; a character class with more is shared inside a rule
@@ -44,7 +44,7 @@ cdef int SHARED_CLASS = 4    # byte sequences; a character class with more is sh
 cdef int MOST_FRAGMENTS = 256
 cdef int32_t MOST_STATES = 1000     # of a fragment
 
-# Kept for the next automaton; with the GIL held.
+# Buffers of the last automaton, for the next; only touched with the GIL held.
 cdef vector[Pending] spare_pending
 cdef vector[Tag] spare_tags
 cdef vector[Place] spare_places
@@ -141,13 +141,14 @@ cdef class Nfa:
         """Spell `body`, the node at `path` in `rule`, out between states 0 and 1.  False past `limit` states."""
         cdef int32_t place = self.root(rule, path)
         self.tag(1, place, C_AFTER)
-        self.text = lowering.is_text(body, &self.searches)
+        self.text = lowering.is_delimited(body, &self.searches)
         return self.spell(lowering, body, 0, 1, place, limit)
 
     cdef bint spell(self, Inlining lowering, Node body, int32_t source, int32_t target, int32_t place,
                     int32_t limit) except -1:
         """Spell `body`, the node at `place`, out between two states.  False past `limit` states in all."""
         cdef Pending top
+        self.limit = limit
         try:
             self._spell_node(lowering, body, source, target, place)
             while not self.pending.empty():
@@ -164,7 +165,7 @@ cdef class Nfa:
         return self.size <= limit
 
     cdef int _spell_node(self, Inlining lowering, Node node, int32_t source, int32_t target, int32_t place) except -1:
-        """Spell out what is next, and put what is in it on the list."""
+        """Add the edges of `node`, and put the nodes in it on `pending`."""
         cdef int32_t at, after, i
         cdef tuple items
         cdef Node item
@@ -176,7 +177,7 @@ cdef class Nfa:
         elif kind is RuleRef:
             self._spell_call(lowering, (<RuleRef>node).name, source, target, place)
         elif kind is Seq:
-            # From the end: what leads to a rule that is spelt out leads to its entry, which others may lead to too.
+            # From right to left: what is in front of a rule that is spelt out leads straight to that rule's entry.
             items = (<Seq>node).items
             after = target
             for i in range(<int32_t>len(items) - 1, -1, -1):
@@ -192,7 +193,7 @@ cdef class Nfa:
                 self._begin(lowering, item, at, after, self.place(place, i))
                 after = at
         elif kind is Choice:
-            # Safe to share: spelling out a node only adds edges out of `source` and into `target`.
+            # Alternatives may share both states: none adds an edge into `source`, or out of `target`.
             items = (<Choice>node).items
             if len(items) > SIDE_BY_SIDE:
                 self._spell_alternatives(lowering, items, source, target, place)
@@ -257,6 +258,8 @@ cdef class Nfa:
             if self.spelt >= BREATH:
                 rest(self.spelt)
                 self.spelt = 0
+                if self.size > self.limit:
+                    return 0            # `spell` refuses it
             i = branch.first
             while i < branch.past and len(<bytes>(<tuple>words[i])[0]) == branch.depth:
                 word = <tuple>words[i]
@@ -269,10 +272,9 @@ cdef class Nfa:
                 self.tag(at, (<tuple>words[k])[1], branch.depth)
             while i < branch.past:
                 word = <tuple>words[i]
-                letter = (<const uint8_t*><const char*><bytes>word[0])[branch.depth]
+                letter = _letter(word, branch.depth)
                 k = i + 1
-                while k < branch.past and (
-                        <const uint8_t*><const char*><bytes>(<tuple>words[k])[0])[branch.depth] == letter:
+                while k < branch.past and _letter(<tuple>words[k], branch.depth) == letter:
                     k += 1
                 if k == i + 1 and word[2] is None and len(<bytes>word[0]) == branch.depth + 1:
                     after = target
@@ -299,17 +301,22 @@ cdef class Nfa:
     cdef void _defer(self, Node node, int32_t source, int32_t target, int32_t place) noexcept:
         self.pending.push_back(Pending(<PyObject*>node, source, target, place))
 
-    def spell_deferred(self, Node node not None, int32_t source, int32_t target, int32_t place):
-        """Spell `node` out, too, before what is being spelt out now is done."""
+    cdef int _hold(self, Node node) except -1:
+        """Keep `node` alive while nodes in it are pending."""
         if self.held is None:
             self.held = []
         self.held.append(node)
+        return 0
+
+    def spell_deferred(self, Node node not None, int32_t source, int32_t target, int32_t place):
+        """`_defer` for a node that stands in no body."""
+        self._hold(node)
         self._defer(node, source, target, place)
 
     cdef Callee _called(self, Inlining lowering, str name):
-        if self.latest is None or self.latest.name is not name:
-            self.latest = lowering.decided(name)
-        return self.latest
+        if self.last_callee is None or self.last_callee.name is not name:
+            self.last_callee = lowering.decided(name)
+        return self.last_callee
 
     cdef int _spell_call(self, Inlining lowering, str name, int32_t source, int32_t target, int32_t place) except -1:
         cdef Callee callee = self._called(lowering, name)
@@ -325,7 +332,7 @@ cdef class Nfa:
     cdef int _spell_loop(self, Inlining lowering, Repeat node, int32_t source, int32_t target,
                          int32_t place) except -1:
         cdef Node item = <Node>node.held[0]
-        cdef int32_t at, after, count
+        cdef int32_t at, after, count, number
         cdef bint endless = node.maximum is None
         if not endless and node.maximum <= 1:
             if node.minimum == 0 or node.maximum == 0:
@@ -334,7 +341,7 @@ cdef class Nfa:
                 self._defer(item, source, target, self.place(place, 0))
             return 0
         if endless and node.minimum <= 1:
-            # One loop between two fresh joints, so that nothing leaks into what `source` and `target` serve.
+            # The loop has two states of its own, for an edge back to `source` would repeat what else begins there.
             at, after = self.state(), self.state()
             self.epsilon(source, at)
             self.epsilon(after, at)
@@ -346,32 +353,30 @@ cdef class Nfa:
         count = lowering.copies_of(node) if lowering.limits.copies_small else 0
         if count == 0 and self.text:
             count = lowering.copies_in_text(node, self.searches)
-        if count == 0 and self.alone:
+        if count:
+            return self.spell_copies(node, count, source, target, place)
+        if self.is_fragment:
             self.counts = True
-            return 0
-        if count == 0:
+        else:
             lowering.counted(self, node, source, target, place)
-            return 0
-        return self.spell_copies(node, count, source, target, place)
+        return 0
 
     cpdef int spell_copies(self, Repeat node, int32_t count, int32_t source, int32_t target, int32_t place) except -1:
         """Spell a repetition out as so many copies, and a loop behind them where it has no end."""
         cdef Node item = <Node>node.held[0]
         cdef int32_t at = source, after, i, least = node.minimum, inner = self.place(place, 0)
         cdef bint endless = node.maximum is None
-        if self.held is None:
-            self.held = []
-        self.held.append(node)
+        self._hold(node)
         for i in range(count):
             if i >= least and not endless:
                 self.epsilon(at, target)
             after = target if i == count - 1 and not endless else self.state()
             self._defer(item, at, after, inner)
             at = after
-        if endless or count == 0:
-            self.epsilon(at, target)
         if endless:
             self.spell_deferred(Repeat(item, 0, None), at, target, place)
+        elif count == 0:
+            self.epsilon(at, target)
         return 0
 
     cdef int32_t _rule_place(self, str name) except -1:
@@ -384,7 +389,7 @@ cdef class Nfa:
         return found
 
     cdef int32_t _entry(self, Inlining lowering, str name, Node body, int32_t target) except -1:
-        """Where a rule that is spelt out begins: once for each place it leads to, whoever calls it."""
+        """Where a rule that is spelt out begins: once for each `target`, whoever calls it."""
         cdef tuple key = (name, target)
         if self.entries is None:
             self.entries = {}
@@ -436,7 +441,7 @@ cdef class Nfa:
             at = after
 
     cdef int _spell_class(self, tuple ranges, int32_t source, int32_t target, int32_t place) except -1:
-        """A character class in UTF-8.  What lies beyond ASCII is spelt out once for each place it leads to."""
+        """A character class in UTF-8.  What lies beyond ASCII is spelt out once for each `target`."""
         cdef tuple beyond, pair, key
         cdef int32_t low, high, at, after, i
         for i in range(<int32_t>len(ranges)):
@@ -479,7 +484,7 @@ cdef class Nfa:
     cdef void lay_out_edges(self) noexcept:
         """Order the edges by source, and find the states from which the final one can be reached.
 
-        Spelling a node out leads from where it begins to where it ends, so in most automata that is all of them.
+        Those are all states unless the automaton `may_be_dead`: what a node adds leads to where the node ends.
         """
         if self.laid_out:
             return
@@ -496,7 +501,7 @@ cdef class Nfa:
             self.alive.assign(self.size, 1)
 
     cdef void _give_room_back(self) noexcept:
-        """Of all but edges; tags and places are copied into no more than they need."""
+        """Give the buffers of all but edges back; tags and places stay, in copies of their exact size."""
         self.pending.swap(spare_pending)
         self.tags.swap(spare_tags)
         self.tags.assign(spare_tags.begin(), spare_tags.end())
@@ -506,7 +511,7 @@ cdef class Nfa:
         spare_places.clear()
 
     cdef void copy_laid_out(self, Nfa other) noexcept:
-        """Become what `other`, whose edges are laid out, is but for its places; words may be added."""
+        """Become a copy of `other`, whose edges are laid out, without its tags and places; words may be added."""
         self.laid_out = True
         take_spare_memory(self.bytes, self.symbols, self.epsilons)      # gives it back: nothing was written yet
         self._give_room_back()
@@ -584,6 +589,10 @@ cdef bytes describe_members(const MemberSet* members):
         + (<const char*>members.update.data())[:4 * members.update.size()])
 
 
+cdef inline uint8_t _letter(tuple word, int32_t depth) noexcept:
+    return (<const uint8_t*><const char*><bytes>word[0])[depth]
+
+
 cdef inline int32_t _moved(int32_t state, int32_t source, int32_t target, int32_t shift) noexcept:
     """Where a state of a fragment lies: its first two are the states that it is written between."""
     return source if state == 0 else target if state == FINAL else state + shift
@@ -596,7 +605,7 @@ cdef Nfa _fragment(Inlining lowering, Node body):
     found = known.get(<size_t><void*>body)
     if found is None:
         part = Nfa()
-        part.alone = True
+        part.is_fragment = True
         if not part.spell(lowering, body, 0, FINAL, part.root("", ()), MOST_STATES) or part.counts:
             part = None
         else:

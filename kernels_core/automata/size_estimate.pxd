@@ -60,11 +60,12 @@ cdef class SizeEstimates:
     cdef int _open(self, ir, options) except -1
     cdef Callee callee(self, str name)
     cdef bint was_deferred(self, str name) except -1
+    cdef Node _body(self, str name)
     cdef int32_t cost_of(self, Node node, int32_t limit, int depth, bint copied) except -2
     cdef int32_t repeat_cost(self, Repeat node, int32_t below) except -2
     cdef int32_t inline_cost(self, Callee callee) except -2
     cdef int _estimate(self, Callee callee, Node body) except -1
-    cdef bint is_text(self, Node body, bint* searches) except -1
+    cdef bint is_delimited(self, Node body, bint* searches) except -1
     cdef bint _ends_in_a_loop(self, Node body) except -1
     cdef int emptiness(self, Callee callee) except -2
     cdef int _empty(self, Node node, int depth) except -2

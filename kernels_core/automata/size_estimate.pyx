@@ -1,7 +1,7 @@
 """Estimate what a rule would cost if it were inlined, and whether it can be empty, before any automaton exists.
 
-All of it is asked per rule and remembered, for some of it is needed for every call in a grammar.  What calls nothing
-costs the same in all grammars, so the bodies that many grammars share are estimated once.
+Estimates are kept by rule, since every call in a grammar asks for one.  A body that calls nothing costs the same in all
+grammars, so its estimate is kept for all of them.
 
 Read on: `inlining.pyx` (decides), `nfa.pyx` (writes automata).
 """
@@ -11,7 +11,9 @@ cimport cython
 from libc.stdint cimport int8_t
 
 from kernels_core.grammar.plain_text cimport encloses
-from kernels_core.grammar.rules cimport JUDGED, SCOPE, DeferredRule, Rule, mark_of, restrictions, token_limit
+from kernels_core.grammar.rules cimport (
+    JUDGED, LIMITS_TOKENS, SCOPE, DeferredRule, Rule, mark_of, restrictions, token_limit,
+)
 from kernels_core.grammar.tree cimport (
     HOLDS_CALLS, ByteSet, CharSet, Choice, Empty, Literal, Never, RuleRef, Seq, TagDispatch, TokenSet, Unordered,
 )
@@ -25,7 +27,9 @@ from kernels_core.grammar.ir import GrammarIR
 cdef int32_t UNKNOWN = -2
 cdef int32_t CALLED = -1
 cdef int DEEPEST = 400       # nesting up to which a body is looked into
-cdef int DEEPEST_CHAIN = 40  # rules in rules that are looked into
+# Rules that call rules, up to which they are looked into.  What is cut off here counts as called for good, so it depends
+# on which rule of a long chain is asked about first what is spelt out: the automata differ then, the language does not.
+cdef int DEEPEST_CHAIN = 40
 
 cdef int32_t LARGE = 1 << 26    # as good as any number of edges or copies
 
@@ -34,8 +38,9 @@ cdef int32_t LARGE = 1 << 26    # as good as any number of edges or copies
 # have ended (the inside of a string) is spelt out even if it is large, else most tokens would be uncertain everywhere
 # in it.
 cdef int64_t WIDE_CLASS = 64
+cdef int32_t OPEN_END = 8           # such a rule may cost this many times `inline_limit`
 
-cdef int64_t TEXT_COPIES = 32       # times `unroll_limit`: what may be copied in a text between delimiters
+cdef int64_t TEXT_COPIES = 32       # copies in a text between delimiters may cost this many times `unroll_limit`
 
 # What is known of bodies that call nothing, by the limits that it depends on (`Limits`).  Bodies are kept, so none can
 # take the identity of another.
@@ -57,7 +62,7 @@ cdef class Callee:
 
 
 cdef class Limits:
-    """What `options` say about it."""
+    """The limits that `options` set, and what is kept under them for all grammars."""
 
     def __cinit__(self, options):
         mechanisms = options.mechanisms
@@ -66,7 +71,7 @@ cdef class Limits:
         self.most_states = min(50 * options.max_states, 1 << 30)
         self.flat = options.parser == "fsm"
         self.copies_small = mechanisms.repetition == "counters" and not self.flat
-        # Copies may take many states, so none are made where all states are.
+        # Copies may take many states, so a parser that makes all states beforehand gets none.
         self.text_limit = 0
         if options.makes_states_when_met and self.copies_small:
             self.text_limit = min(TEXT_COPIES * self.unroll_limit, LARGE)
@@ -79,7 +84,7 @@ cdef class Limits:
 
 
 cdef dict _known_under(dict families, tuple limits):
-    """What is known under some limits; grammars that have it already keep it."""
+    """The part of `families` for some limits; grammars that use it go on using it when it leaves `families`."""
     found = families.get(limits)
     if found is None:
         if len(families) >= MOST_LIMITS:
@@ -109,7 +114,7 @@ cdef class SizeEstimates:
         self.ir, self.options, self.limits, self.lock = ir, options, limits_of(options), ir.lock
         self.bodies, self.made = ir.rules, ir.made
         cdef int restricted = restrictions(ir.rules)
-        self.limits_tokens, self.marked = restricted & 8 != 0, restricted & (SCOPE | JUDGED) != 0
+        self.limits_tokens, self.marked = restricted & LIMITS_TOKENS != 0, restricted & (SCOPE | JUDGED) != 0
         self.callees = {}
         return 0
 
@@ -122,6 +127,10 @@ cdef class SizeEstimates:
 
     cdef bint was_deferred(self, str name) except -1:
         return isinstance(self.bodies[name], DeferredRule) or name in self.made
+
+    cdef Node _body(self, str name):
+        """The body of a rule that was not deferred."""
+        return <Node?>(<Rule?>self.bodies[name]).made
 
     # -- edges ----------------------------------------------------------------------------------------------------
 
@@ -137,7 +146,7 @@ cdef class SizeEstimates:
                 and not (self.marked and mark_of(self.bodies[callee.name]))):
             self.chain += 1
             try:
-                self._estimate(callee, (<Rule?>self.bodies[callee.name]).made)
+                self._estimate(callee, self._body(callee.name))
             except BaseException:
                 callee.cost = UNKNOWN
                 raise
@@ -152,11 +161,11 @@ cdef class SizeEstimates:
         if known is not None and has(SHARED_ESTIMATES):
             callee.cost, callee.width = (<tuple>known)[1], (<tuple>known)[2]
             return 0
-        cost = self.cost_of(body, 8 * limit, 0, False)
+        cost = self.cost_of(body, OPEN_END * limit, 0, False)
         if cost >= 0:
             _widths(self, body, False, &looped, &width)
             if looped > WIDE_CLASS and self._ends_in_a_loop(body):
-                limit = 8 * limit
+                limit *= OPEN_END
             elif looped > WIDE_CLASS:
                 cost, width = CALLED, 0
         callee.cost, callee.width = (cost if cost <= limit else CALLED), width
@@ -169,7 +178,8 @@ cdef class SizeEstimates:
     cdef int32_t cost_of(self, Node node, int32_t limit, int depth, bint copied) except -2:
         """Byte edges that `node` takes when it is spelt out; CALLED past `limit`, or where it calls a rule that is.
 
-        `copied`: where every counted repetition is.  Each node takes an edge at least then, so `limit` bounds the work.
+        `copied`: with all counted repetitions as copies, however many.  Then each node costs an edge at least, so that
+        `limit` bounds the work.
         """
         cdef int32_t total = 0, below
         cdef int64_t copies
@@ -191,7 +201,7 @@ cdef class SizeEstimates:
             below = self.inline_cost(self.callee((<RuleRef>node).name))
             if below < 0 or not copied:
                 return below
-            return self.cost_of((<Rule?>self.bodies[(<RuleRef>node).name]).made, limit, depth + 1, True)
+            return self.cost_of(self._body((<RuleRef>node).name), limit, depth + 1, True)
         elif kind is Seq or kind is Choice:
             for item in (<Seq>node).items if kind is Seq else (<Choice>node).items:
                 below = self.cost_of(item, limit - total, depth + 1, copied)
@@ -201,9 +211,9 @@ cdef class SizeEstimates:
         elif kind is Repeat and copied:
             copies = max(1, copies_in(<Repeat>node))
             below = self.cost_of((<Repeat>node).held[0], <int32_t>(limit // copies), depth + 1, True)
-            return CALLED if below < 0 or copies * below > limit else <int32_t>(copies * below)
+            return CALLED if below < 0 else <int32_t>(copies * below)
         elif kind is Repeat:
-            # Whether iterations are copied does not depend on the room that is left here.
+            # What is left of `limit` has no part in whether iterations are copied.
             below = self.cost_of((<Repeat>node).held[0], max(limit, self.limits.unroll_limit), depth + 1, False)
             total = self.repeat_cost(<Repeat>node, below)
             if total < 0:
@@ -224,8 +234,9 @@ cdef class SizeEstimates:
             return below
         return <int32_t>(copies * below) if copies * below <= self.limits.unroll_limit else 1
 
-    cdef bint is_text(self, Node body, bint* searches) except -1:
-        """Whether `body` is a text between delimiters; `searches`: whether something in it may come anywhere in it."""
+    cdef bint is_delimited(self, Node body, bint* searches) except -1:
+        """Whether `body` is a text between delimiters; `searches`: whether it holds a repetition without end, or calls
+        a rule that is one, so that what is behind that may come anywhere in the text."""
         cdef tuple items
         cdef Node item
         searches[0] = False
@@ -236,13 +247,13 @@ cdef class SizeEstimates:
             return False
         for item in items:
             if type(item) is RuleRef and not self.was_deferred((<RuleRef>item).name):
-                item = (<Rule?>self.bodies[(<RuleRef>item).name]).made
+                item = self._body((<RuleRef>item).name)
             searches[0] = searches[0] or type(item) is Repeat and (<Repeat>item).maximum is None
         return True
 
     cdef bint _ends_in_a_loop(self, Node body) except -1:
         """Whether a text of `body` may go on where it could have ended: `[a-z]*` may, a text between delimiters may
-        not."""
+        not.  A fixed count, `[a-z]{3}`, is taken for one that may: its rule is spelt out, though a call would do."""
         cdef list stack = [body]
         cdef tuple items
         cdef Node node
@@ -263,7 +274,7 @@ cdef class SizeEstimates:
                     return True
                 stack.append((<Repeat>node).held[0])
             elif kind is RuleRef:
-                stack.append((<Rule?>self.bodies[(<RuleRef>node).name]).made)
+                stack.append(self._body((<RuleRef>node).name))
         return False
 
     # -- emptiness ------------------------------------------------------------------------------------------------
@@ -274,11 +285,11 @@ cdef class SizeEstimates:
             return callee.empty
         callee.empty = -1
         if self.was_deferred(callee.name):
-            callee.empty = 0        # promised
+            callee.empty = 0        # as whoever defers a rule promises (`DeferredRule`)
         elif self.empty_chain < DEEPEST_CHAIN:
             self.empty_chain += 1
             try:
-                callee.empty = <int8_t>self._empty((<Rule?>self.bodies[callee.name]).made, 0)
+                callee.empty = <int8_t>self._empty(self._body(callee.name), 0)
             finally:
                 self.empty_chain -= 1
         return callee.empty
@@ -354,7 +365,7 @@ cdef int _byte_at(node, int place) except -2:
 
 
 cdef int64_t copies_in(Repeat node) except -1:
-    """How many copies of its item spell a counted repetition out; 0 where a loop or an option does it."""
+    """How many copies of its item a counted repetition is when it is unrolled; 0 for `x*`, `x+`, `x?` and `x{1}`."""
     cdef int64_t count = min(LARGE, node.minimum if node.maximum is None else node.maximum)
     return 0 if count <= 1 else count + (node.maximum is None)
 
@@ -379,7 +390,7 @@ cdef int _widths(SizeEstimates weights, Node node, bint in_loop, int64_t* looped
         _widths(weights, (<Repeat>node).held[0], in_loop, looped, widest)
         return 0
     elif kind is RuleRef:
-        width = weights.callee((<RuleRef>node).name).width     # a rule that is called keeps its loops to itself
+        width = weights.callee((<RuleRef>node).name).width     # loops in that rule do not count as loops here
     if width > widest[0]:
         widest[0] = width
     if in_loop and width > looped[0]:

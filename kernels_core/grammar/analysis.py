@@ -78,6 +78,11 @@ def reachable_rules(ir: GrammarIR) -> tuple[str, ...]:
     return tuple(order)
 
 
+def reached(ir: GrammarIR) -> GrammarIR:
+    """The rules that can be called from the root, in the order of `reachable_rules`, and no others."""
+    return GrammarIR({name: ir.rules[name] for name in reachable_rules(ir)}, ir.root, ir.source)
+
+
 def components(ir: GrammarIR) -> list[tuple[str, ...]]:
     """Strongly connected components of the call graph, callees before callers."""
     return strong_components(call_graph(ir), ir.rules)
@@ -101,8 +106,7 @@ def productive_rules(ir: GrammarIR) -> frozenset[str]:
 
 def matches_something(ir: GrammarIR) -> bool:
     """Whether the root matches some string; looks at no rule that it does not lead to."""
-    needed = {name: ir.rules[name] for name in reachable_rules(ir)}
-    return ir.root in productive_rules(GrammarIR(needed, ir.root))
+    return ir.root in productive_rules(reached(ir))
 
 
 def _has_text(leaf: Node) -> bool:
@@ -263,15 +267,18 @@ def members_are_last(body: Node) -> bool:
 
 def begins_with_a_bracket(body: Node) -> bool:
     """Whether `body` is written so that each of its texts begins with `[` or `{`."""
-    match body:
-        case Literal(value):
-            return value[:1] in (b"[", b"{")
-        case Seq(items):
-            return begins_with_a_bracket(items[0])
-        case Choice(items):
-            return all(map(begins_with_a_bracket, items))
-        case _:
-            return False
+    stack = [body]
+    while stack:
+        match stack.pop():
+            case Literal(value) if value[:1] in (b"[", b"{"):
+                pass
+            case Seq(items):
+                stack.append(items[0])
+            case Choice(items):
+                stack += items
+            case _:
+                return False
+    return True
 
 
 def _is_grouped(parent: Node, child: Node) -> bool:
@@ -351,5 +358,4 @@ def normal_form(ir: GrammarIR, language: str = "EBNF", *, trusted: bool = False)
             ir.rules.clear()
             ir.rules.update(rules)
         return ir
-    order = reachable_rules(GrammarIR(rules, ir.root))
-    return GrammarIR({name: rules[name] for name in order}, ir.root, ir.source)
+    return reached(GrammarIR(rules, ir.root, ir.source))

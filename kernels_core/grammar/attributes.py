@@ -1,24 +1,28 @@
-"""Attributes of rules: what changes the language is done to it, what does not is kept as a note.
+"""Attributes of rules: some rewrite the body of their rule, the rest become its notes, a few of which the parser reads.
 
 - `lazy`: the rule ends as soon as it can, so it holds the texts of which no proper beginning is one of its texts.
 - `max_chars=N`: its texts of at most N characters.
-- `suffix` and `stop` (Lark): the rule, then the suffix, and the whole lazy; with `max_chars` the rule also ends,
-  without a suffix, after as many characters.
-- `capture`, `capture="name"`, `temperature=x`: notes for whoever drives a generation.  They stay on the rule
-  (`ir.Rule.notes`) and are printed; masks do not depend on them.  `trailing="text"` says that a capture leaves out this
-  text at its end, which a suffix left there, `hidden` that captures of rules around it leave it out, too, and
-  `stop_capture="name"` that it is captured by itself.
+- `suffix` and `stop` (Lark): the rule and then the suffix, `lazy` as a whole.  With `max_chars` the rule also ends
+  after as many characters, without a suffix.
 
-- `max_tokens=N`: at most N tokens begin inside of one of its texts.  A note too, for the language of bytes is what it
-  was, but one that the parser reads (`../earley/token_limits.pyx`); N = 0 leaves the empty text.  Not with `lazy`,
-  `suffix` or `stop`, whose end is a part of the rule.
+These work on regular rules, and on no rule that calls one with `max_tokens`, `distinct` or `item`.
 
-- `distinct`, `item`: no two items of one text of a `distinct` rule are equal as JSON values.  Its items are the texts
-  of rules with `item` that are read in it, each in the innermost `distinct` rule around it.  They must be told apart
-  by the bytes between them, and a `distinct` rule begins with `[` or `{`.  Notes too, which the parser reads
-  (`../earley/marks.pyx`).
+Notes stay on the rule (`ir.Rule.notes`) and are printed.  Masks do not depend on these, which are for whoever drives a
+generation:
 
-The first three work on regular rules, and on no rule that calls one with `max_tokens`, `distinct` or `item`.
+- `capture`, `capture="name"`: texts of the rule are captured, under its name or another.
+- `trailing="text"`: a suffix left this text at the end of the rule's texts, and the capture leaves it out.
+- `hidden`: captures of rules around it leave that trailing text out, too.
+- `stop_capture="name"`: the trailing text is captured by itself.
+- `temperature=x`.
+
+The parser reads these:
+
+- `max_tokens=N`: at most N tokens begin inside of a text of the rule (`../earley/token_limits.pyx`); N = 0 leaves the
+  empty text.  Not with `lazy`, `suffix` or `stop`, whose end is a part of the rule.
+- `distinct`, `item`: no two items of one text of a `distinct` rule are equal as JSON values (`../earley/marks.pyx`).  A
+  text of a rule with `item` is an item of the innermost `distinct` rule around it.  Items must be told apart by the
+  bytes between them, and a `distinct` rule begins with `[` or `{`.
 
 Read on: `ebnf.py` and `lark/lower.py` (how attributes are written), `regular/languages.pyx`.
 """
@@ -30,7 +34,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import GrammarError, UnsupportedFeatureError
-from .analysis import begins_with_a_bracket, components
+from .analysis import begins_with_a_bracket, components, reached
 from .ir import Empty, GrammarIR, Rule
 from .names import undefined
 from .regular.from_rules import grammar_language
@@ -63,8 +67,8 @@ class Attribute:
     offset: int
 
 
-def named(notes: tuple[Note, ...], name: str) -> tuple[Note, ...]:
-    """Notes of a rule that gets another name: a capture without a name keeps that of the rule."""
+def renamed_capture(notes: tuple[Note, ...], name: str) -> tuple[Note, ...]:
+    """`notes` of a rule called `name`, for one that is called otherwise: a capture without a name gets this one."""
     return tuple((key, name if key == "capture" and value is None else value) for key, value in notes)
 
 
@@ -81,56 +85,58 @@ def at_most(language: Language, count: int) -> Language:
     return solved if solved is not None else intersection(language, loop(ANY_CHARACTER, 0, count))
 
 
-def shaped(
-    ir: GrammarIR, attributes: Mapping[str, list[Attribute]], language: str, marks: Mapping[str, tuple[Note, ...]] = {}
+def with_attributes(
+    ir: GrammarIR, attributes: Mapping[str, list[Attribute]], marks: Mapping[str, tuple[Note, ...]] = {}
 ) -> GrammarIR:
-    """`ir` with `lazy` and `max_chars` done to their rules, called ones first, and with the notes of all; `marks` are
-    notes that no text can say (`predicates.py`).
+    """`ir` with the bodies of rules rewritten by their `attributes`, callees before callers, and with their notes.
+
+    `marks` are notes that cannot be written as text (`predicates.py`).
 
     `GrammarError` where there is no rule to mark; `UnsupportedFeatureError`, at the attribute, where a rule is not
     regular or needs too many states.
     """
-    for name in marks.keys() - ir.rules.keys():
-        raise GrammarError(undefined(name, ir.rules, role="rule for a predicate"), language=language)
-    rules = {name: Rule(name, rule.body, marks.get(name, ()), span=rule.span) for name, rule in ir.rules.items()}
+    for name in marks:
+        if name not in ir.rules:
+            raise GrammarError(undefined(name, ir.rules, role="rule for a predicate"))
     book = RuleBook()
-    book.rules = dict(rules)
+    rules = book.rules = {
+        name: Rule(name, rule.body, marks.get(name, ()), span=rule.span) for name, rule in ir.rules.items()
+    }
     for name in [name for group in components(ir) for name in group if name in attributes]:
         rule = rules[name]
-        asked = {attribute.name: attribute for attribute in attributes[name]}
+        by_name = {attribute.name: attribute for attribute in attributes[name]}
         body = rule.body
-        if "lazy" in asked and "max_tokens" in asked:
+        if "lazy" in by_name and "max_tokens" in by_name:
             reason = "a rule that is lazy ends by itself, so it takes no max_tokens: give that to a rule that calls it"
-            raise UnsupportedFeatureError(reason, ir.source, asked["max_tokens"].offset, language=language)
-        if "distinct" in asked and not begins_with_a_bracket(body):
+            raise UnsupportedFeatureError(reason, ir.source, by_name["max_tokens"].offset)
+        if "distinct" in by_name and not begins_with_a_bracket(body):
             reason = f'the rule {name!r} has items that differ (distinct), so it begins with "[" or "{{"'
-            raise UnsupportedFeatureError(reason, ir.source, asked["distinct"].offset, language=language)
-        if {"lazy", "max_chars"} & asked.keys():
-            if "distinct" in asked:
+            raise UnsupportedFeatureError(reason, ir.source, by_name["distinct"].offset)
+        offsets = [by_name[key].offset for key in ("lazy", "max_chars") if key in by_name]
+        if offsets:
+            if "distinct" in by_name:
                 reason = "lazy and max_chars make a rule anew, without items that could differ (distinct)"
-                raise UnsupportedFeatureError(reason, ir.source, asked["distinct"].offset, language=language)
-            rules[name] = Rule(name, body, span=rule.span)  # a text of the rule is still judged as a whole
-        if "lazy" in asked or "max_chars" in asked:
-            offset = min(asked[key].offset for key in ("lazy", "max_chars") if key in asked)
+                raise UnsupportedFeatureError(reason, ir.source, by_name["distinct"].offset)
+            rules[name] = Rule(name, body, span=rule.span)  # marks come back below: they are of whole texts of the rule
             try:
-                texts = grammar_language(GrammarIR(rules, name, ir.source))
-                if "lazy" in asked:
+                texts = grammar_language(reached(GrammarIR(rules, name, ir.source)))
+                if "lazy" in by_name:
                     texts = shortest(texts)
-                if "max_chars" in asked:
-                    texts = at_most(texts, int(asked["max_chars"].value or 0))
+                if "max_chars" in by_name:
+                    texts = at_most(texts, int(by_name["max_chars"].value or 0))
+                there_before = len(rules)
                 body = language_node(texts, book, f"{name}.text")
+                for added in [*rules][there_before:]:
+                    rules[added] = Rule(added, rules[added].body, span=rule.span)
             except TooManyStates as error:
                 reason = f"the rule {name!r} is not regular, as its attributes need, or it needs {error}"
-                raise UnsupportedFeatureError(reason, ir.source, offset, language=language) from None
+                raise UnsupportedFeatureError(reason, ir.source, min(offsets)) from None
             except UnsupportedFeatureError as error:
-                place = error.offset if error.offset is not None else offset
-                raise UnsupportedFeatureError(error.reason, ir.source, place, language=language) from None
-        if "max_tokens" in asked and asked["max_tokens"].value == 0:
+                place = error.offset if error.offset is not None else min(offsets)
+                raise UnsupportedFeatureError(error.reason, ir.source, place) from None
+        if "max_tokens" in by_name and by_name["max_tokens"].value == 0:
             body = Empty(span=body.span)
-            del asked["max_tokens"]
-        notes = tuple((key, attribute.value) for key, attribute in asked.items() if key in NOTES)
+            del by_name["max_tokens"]
+        notes = tuple((key, attribute.value) for key, attribute in by_name.items() if key in NOTES)
         rules[name] = Rule(name, body, span=rule.span, notes=(*notes, *marks.get(name, ())))
-        for added, made in book.rules.items():
-            if added not in rules:
-                rules[added] = Rule(added, made.body, span=rule.span)
     return GrammarIR(rules, ir.root, ir.source)

@@ -9,7 +9,7 @@ cdef extern from "Python.h":
 
 
 cdef inline bint is_word(object text, const char* word, Py_ssize_t size) noexcept:
-    """Whether a `str` is the `size` bytes of ASCII at `word`; in place where these are constants."""
+    """Whether a `str` is the `size` bytes of ASCII at `word`; inlined, so that constants cost nothing."""
     return (PyUnicode_GET_LENGTH(text) == size and PyUnicode_IS_COMPACT_ASCII(text)
             and memcmp(PyUnicode_DATA(text), word, size) == 0)
 
@@ -21,10 +21,11 @@ cdef struct Span:
 
 cdef struct ListPlace:
     Span whole
-    Py_ssize_t items      # the first of the list's items in `CanonicalText.items`
+    Py_ssize_t first_item       # in `CanonicalText.items`
+    Py_ssize_t size             # items
 
 
 cdef class CanonicalText:
     cdef readonly str text
-    cdef unordered_map[size_t, ListPlace] lists     # by identity
+    cdef unordered_map[size_t, ListPlace] lists     # by `id`
     cdef vector[Span] items

@@ -1,9 +1,9 @@
 # distutils: language = c++
-"""Write JSON values as canonical text in one pass: what a request is known by, and the copy that deferred work reads.
+"""Write JSON values as text in one pass: the key of a request in the cache, and a copy for rules that are made later.
 
-The text is that of `json.dumps(value, ensure_ascii=False)`, and a `Decimal` keeps all its digits.  Where the items
-stand in it is remembered for the lists under one key, so that an item can be taken out again long after the value
-itself was changed or is gone.
+The text is that of `json.dumps(value, ensure_ascii=False)`, and a `Decimal` keeps all its digits.  Members stay in
+their order, and `1` is not `1.0`.  Of each list under one key it is recorded where the list and its items stand, so
+that an item can be read from the text long after the value was changed or is gone.
 
 A large set of tools is written in some hundred microseconds, which is why this is not done in Python.
 
@@ -29,7 +29,6 @@ from kernels_core.grammar.borrowed cimport (
     is_list,
     is_text,
     list_item,
-    list_size,
     next_member,
     text_data,
     text_size,
@@ -42,18 +41,19 @@ from decimal import Decimal
 
 from kernels_core.errors import BudgetExceededError
 
-cdef int DEEPEST = 300          # values in values; what is deeper is left to `json.dumps`
+cdef int DEEPEST = 300          # values in values, each a call of C; what is deeper is left to `json.dumps`
 cdef const char* HEX = "0123456789abcdef"
+cdef const char* LETTERS = "uuuuuuuubtnufruuuuuuuuuuuuuuuuuu"    # behind the backslash, for what is below a blank
 
 
 cdef class CanonicalText:
-    """The text of a value, and where lists stand in it; made by `write`.
-
-    Lists are known by their identity, so only while the value that was written is as it was.
-    """
+    """The text of a value, and where lists stand in it; made by `write`."""
 
     def knows(self, list value):
-        """Whether a list is one whose place was remembered."""
+        """Whether it is recorded where a list stands.
+
+        Lists are found by `id`: ask only while the value that was written is alive and unchanged.
+        """
         return self.lists.count(<size_t><void*>value) > 0
 
     def __repr__(self):
@@ -74,18 +74,18 @@ def write(value, str key not None):
     """
     cdef _Writer writer = _Writer.__new__(_Writer)
     writer.key = key
-    writer.done = CanonicalText.__new__(CanonicalText)
+    writer.result = CanonicalText.__new__(CanonicalText)
     if not writer.value(<PyObject*>value, 0, False):
         return None
-    writer.done.text = writer.text()
-    return writer.done
+    writer.result.text = writer.text()
+    return writer.result
 
 
-# Memory that a writer left for the next one, so that a large text does not touch new pages each time.
+# The buffer of the last writer, for the next one: a large text does not touch new pages each time.
 cdef char* spare = NULL
 cdef size_t spare_size = 0
-cdef size_t KEPT = 1 << 20      # no more than this is kept
-cdef size_t LONGEST = 1 << 24   # bytes of a text: a value may hold a part many times, and its text does
+cdef size_t KEPT = 1 << 20      # bytes; a larger buffer is freed
+cdef size_t LONGEST = 1 << 24   # bytes of a text, in which a part that is held many times is written each time
 
 
 @cython.final
@@ -93,9 +93,9 @@ cdef class _Writer:
     cdef char* first                    # the text so far, in UTF-8, from here...
     cdef char* at                       # ... to here
     cdef size_t room                    # bytes from `first` on
-    cdef Py_ssize_t hidden              # bytes that are no characters of their own
-    cdef str key                        # of the lists that `done` is to know; None for the text alone
-    cdef CanonicalText done
+    cdef Py_ssize_t continuation_bytes  # of UTF-8: those that begin no character
+    cdef str key                        # of the lists to record; None for the text alone
+    cdef CanonicalText result
 
     def __cinit__(self):
         global spare, spare_size
@@ -118,7 +118,7 @@ cdef class _Writer:
 
     cdef str text(self):
         cdef Py_ssize_t size = self.at - self.first
-        if self.hidden:
+        if self.continuation_bytes:
             return PyUnicode_DecodeUTF8(self.first, size, NULL)
         cdef object text = PyUnicode_New(size, 127)
         memcpy(PyUnicode_DATA(text), self.first, size)
@@ -149,63 +149,67 @@ cdef class _Writer:
         self.at += size
         return 0
 
-    cdef inline Py_ssize_t place(self) noexcept:
-        """How many characters there are so far."""
-        return <Py_ssize_t>(self.at - self.first) - self.hidden
+    cdef inline Py_ssize_t characters(self) noexcept:
+        """How many there are so far."""
+        return <Py_ssize_t>(self.at - self.first) - self.continuation_bytes
 
-    cdef bint value(self, PyObject* value, int depth, bint known) except -1:
-        """Write it; False if it is not plain.  `known`: it is a list to remember."""
+    cdef bint value(self, PyObject* value, int depth, bint recorded) except -1:
+        """Write it; False if it is not plain JSON.  `recorded`: if it is a list, record where it stands."""
         if is_text(value):
             return self.string(value)
         if is_dict(value):
             return depth <= DEEPEST and self.members(value, depth)
         if is_list(value):
-            return depth <= DEEPEST and self.entries(value, depth, known)
+            return depth <= DEEPEST and self.entries(value, depth, recorded)
         return self.scalar(value)
 
-    cdef bint members(self, PyObject* value, int depth) except -1:
+    cdef bint members(self, PyObject* borrowed, int depth) except -1:
+        cdef dict value = <dict>borrowed        # held: another thread may run where this breathes
         cdef PyObject* name
         cdef PyObject* item
         cdef Py_ssize_t at = 0
-        cdef bint first = True, known
+        cdef bint first = True, recorded
         self.put(b"{", 1)
-        while next_member(value, &at, &name, &item):        # nothing here runs code that could change the value
-            breathe(1)
+        while next_member(<PyObject*>value, &at, &name, &item):
             if not first:
                 self.put(b", ", 2)
             first = False
             if not is_text(name) or not self.string(name):
                 return False
             self.put(b": ", 2)
-            known = self.key is not None and is_list(item) and <str><object>name == self.key
-            if not self.value(item, depth + 1, known):
+            recorded = self.key is not None and is_list(item) and <str><object>name == self.key
+            if not self.value(item, depth + 1, recorded):
                 return False
+            breathe(1)
         self.put(b"}", 1)
         return True
 
-    cdef bint entries(self, PyObject* value, int depth, bint known) except -1:
+    cdef bint entries(self, PyObject* borrowed, int depth, bint recorded) except -1:
+        cdef list value = <list>borrowed        # held, as in `members`
         cdef ListPlace place
         cdef Span span
-        cdef Py_ssize_t at
-        if known:
-            place.items = self.done.items.size()
-            place.whole.first = self.place()
-            self.done.items.resize(place.items + list_size(value))
+        cdef Py_ssize_t at, size = len(value)
+        if recorded:
+            place.first_item, place.size = self.result.items.size(), size
+            place.whole.first = self.characters()
+            self.result.items.resize(place.first_item + size)
         self.put(b"[", 1)
-        for at in range(list_size(value)):
-            breathe(1)
+        for at in range(size):
             if at:
                 self.put(b", ", 2)
-            span.first = self.place()
-            if not self.value(list_item(value, at), depth + 1, False):
+            span.first = self.characters()
+            if not self.value(list_item(<PyObject*>value, at), depth + 1, False):
                 return False
-            if known:
-                span.past = self.place()
-                self.done.items[place.items + at] = span
+            if recorded:
+                span.past = self.characters()
+                self.result.items[place.first_item + at] = span
+            breathe(1)
+            if len(value) != size:
+                return False        # another thread changed it
         self.put(b"]", 1)
-        if known:
-            place.whole.past = self.place()
-            self.done.lists[<size_t>value] = place
+        if recorded:
+            place.whole.past = self.characters()
+            self.result.lists[<size_t><PyObject*>value] = place
         return True
 
     cdef bint scalar(self, PyObject* borrowed) except -1:
@@ -221,7 +225,7 @@ cdef class _Writer:
         value = <object>borrowed
         if type(value) is float and isfinite(PyFloat_AS_DOUBLE(value)):
             spelt = repr(value).encode()
-        elif type(value) is int and -10**18 < value < 10**18:
+        elif type(value) is int and -10**18 < value < 10**18:       # longer ones are rare, and may take long
             spelt = str(value).encode()
         elif type(value) is Decimal and value.is_finite():
             spelt = str(value).encode()
@@ -240,13 +244,13 @@ cdef class _Writer:
         except UnicodeEncodeError:
             return False
         self.quoted(<const uint8_t*><const char*>spelt, len(spelt))
-        self.hidden += len(spelt) - text_size(value)
+        self.continuation_bytes += len(spelt) - text_size(value)
         return True
 
     cdef int quoted(self, const uint8_t* text, Py_ssize_t size) except -1:
         cdef uint8_t* to
         cdef Py_ssize_t at, escaped = 0
-        if not _escapes(text, size):
+        if not _has_escapes(text, size):
             self.need(size + 2)
             self.at[0] = c'"'
             memcpy(self.at + 1, text, size)
@@ -254,13 +258,13 @@ cdef class _Writer:
             self.at += size + 2
             return 0
         for at in range(size):
-            escaped += text[at] < 0x20 or text[at] == c'"' or text[at] == c"\\"
+            escaped += _is_escaped(text[at])
         self.need(size + 5 * escaped + 2)
         to = <uint8_t*>self.at
         to[0] = c'"'
         to += 1
         for at in range(size):
-            if text[at] < 0x20 or text[at] == c'"' or text[at] == c"\\":
+            if _is_escaped(text[at]):
                 to = _escape(text[at], to)
             else:
                 to[0] = text[at]
@@ -270,14 +274,18 @@ cdef class _Writer:
         return 0
 
 
-cdef inline bint _escapes(const uint8_t* text, Py_ssize_t size) noexcept nogil:
+cdef inline bint _is_escaped(uint8_t byte) noexcept nogil:
+    return byte < 0x20 or byte == c'"' or byte == c"\\"
+
+
+cdef inline bint _has_escapes(const uint8_t* text, Py_ssize_t size) noexcept nogil:
     """Whether some byte is escaped."""
     cdef Py_ssize_t at = 0
     cdef uint64_t eight
     cdef uint32_t low, high
     if size < 4:
         while at < size:
-            if text[at] < 0x20 or text[at] == c'"' or text[at] == c"\\":
+            if _is_escaped(text[at]):
                 return True
             at += 1
         return False
@@ -304,22 +312,9 @@ cdef inline bint _needs_escape(uint64_t eight) noexcept nogil:
 
 cdef uint8_t* _escape(uint8_t byte, uint8_t* to) noexcept nogil:
     """Write an escaped byte; returns the place behind it."""
-    cdef uint8_t letter = 0
-    if byte == c'"' or byte == c"\\":
-        letter = byte
-    elif byte == c"\b":
-        letter = c"b"
-    elif byte == c"\f":
-        letter = c"f"
-    elif byte == c"\n":
-        letter = c"n"
-    elif byte == c"\r":
-        letter = c"r"
-    elif byte == c"\t":
-        letter = c"t"
     to[0] = c"\\"
-    if letter:
-        to[1] = letter
+    to[1] = LETTERS[byte] if byte < 0x20 else byte
+    if to[1] != c"u":
         return to + 2
-    to[1], to[2], to[3], to[4], to[5] = c"u", c"0", c"0", HEX[byte >> 4], HEX[byte & 15]
+    to[2], to[3], to[4], to[5] = c"0", c"0", HEX[byte >> 4], HEX[byte & 15]
     return to + 6

@@ -1,8 +1,9 @@
 """Sets of code points (or bytes) as sorted tuples of inclusive ranges, and the named sets that grammars use.
 
 `Ranges` is the one representation: pairs `(first, last)`, sorted, disjoint, not adjacent.  It is small (the class
-"anything but a quote" is two pairs), hashable, and compares by content.  Sets of code points have one more rule,
-`canonical`: surrogates have no UTF-8 spelling, so two sets that differ only there are the same set.
+"anything but a quote" is two pairs), hashable, and compares by content.  Surrogates have no UTF-8 spelling, so sets
+that differ only there are one set of characters: `canonical` leaves surrogates out, except inside of a range that
+holds both their neighbours.
 
 Named sets follow ECMA-262: `\\d` and `\\w` are ASCII, `\\s` is white space and line terminators of all scripts,
 `.` leaves out the four line terminators.  General categories come from the running Python's `unicodedata`.
@@ -131,14 +132,14 @@ def _categories() -> dict[str, Ranges]:
     """Two-letter general category -> its code points."""
     found: dict[str, list[tuple[int, int]]] = {}
     start = 0
-    current = unicodedata.category("\0")
-    category = unicodedata.category
+    category_of = unicodedata.category
+    category = category_of("\0")
     for code_point in range(1, MAX_CODE_POINT + 1):
-        here = category(chr(code_point))
-        if here != current:
-            found.setdefault(current, []).append((start, code_point - 1))
-            start, current = code_point, here
-    found.setdefault(current, []).append((start, MAX_CODE_POINT))
+        following = category_of(chr(code_point))
+        if following != category:
+            found.setdefault(category, []).append((start, code_point - 1))
+            start, category = code_point, following
+    found.setdefault(category, []).append((start, MAX_CODE_POINT))
     return {name: tuple(pairs) for name, pairs in found.items()}
 
 
@@ -155,9 +156,12 @@ def _simple_fold(character: str) -> str:
 
 
 def partition(sets: Iterable[Ranges]) -> tuple[Ranges, ...]:
-    """The coarsest partition of all characters that tells `sets` apart, in the order of their first ones."""
-    events: dict[int, int] = {0: 0, 0xD800: 0, 0xE000: 0}
-    for number, ranges in enumerate(sorted(sets)):
+    """Classes of all characters: two are in one class where they are in the same of `sets`.  Ordered by their smallest
+    members.
+    """
+    ((first_surrogate, last_surrogate),) = SURROGATES
+    events: dict[int, int] = {0: 0, first_surrogate: 0, last_surrogate + 1: 0}
+    for number, ranges in enumerate(sets):
         for low, high in ranges:
             events[low] = events.get(low, 0) ^ (1 << number)
             events[high + 1] = events.get(high + 1, 0) ^ (1 << number)
@@ -167,7 +171,7 @@ def partition(sets: Iterable[Ranges]) -> tuple[Ranges, ...]:
     for i, start in enumerate(starts):
         member ^= events[start]
         last = starts[i + 1] - 1 if i + 1 < len(starts) else MAX_CODE_POINT
-        if start <= last and start != 0xD800:  # surrogates are no characters
+        if start <= last and start != first_surrogate:  # surrogates are no characters
             classes.setdefault(member, []).append((start, last))
     return tuple(normalise(pairs) for pairs in classes.values())
 
@@ -182,7 +186,7 @@ def _case_partners() -> dict[int, tuple[int, ...]]:
     for first in range(0, MAX_CODE_POINT + 1, _BLOCK):
         block = "".join(map(chr, range(first, min(first + _BLOCK, MAX_CODE_POINT + 1))))
         if block.casefold() == block:
-            continue  # most blocks have no cased letter: folding lengthens or changes each that it does not keep
+            continue  # as most are; a character that folding changes or lengthens changes its block, too
         for code_point, character in enumerate(block, first):
             folded = _simple_fold(character)
             if folded != character:
@@ -198,7 +202,7 @@ def close_case(ranges: Ranges) -> Ranges:
     """
     partners = _case_partners()
     if size(ranges) < len(partners):
-        inside = [value for low, high in ranges for value in range(low, high + 1) if value in partners]
+        cased = [value for low, high in ranges for value in range(low, high + 1) if value in partners]
     else:
-        inside = [value for value in partners if contains(ranges, value)]
-    return normalise([*ranges, *((other, other) for value in inside for other in partners[value])])
+        cased = [value for value in partners if contains(ranges, value)]
+    return normalise([*ranges, *((other, other) for value in cased for other in partners[value])])

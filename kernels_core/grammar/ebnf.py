@@ -12,15 +12,15 @@ The dialect is XGrammar's, with a few additions (marked +):
 - + `b"..."`, `b'...'`, `b[...]`, `b[^...]`: raw bytes.  ASCII characters and escapes only, `\xHH` is one byte and
   has exactly two digits.  The `b` touches the quote or bracket; a rule called `b` needs a blank there.
 
-- `(= ...)` at the end of a rule: a lookahead, which is read and then forgotten.  Elsewhere it is a hint for faster
-  masks that nothing checks; here masks are exact without it, and what it says is no part of the language.
-- `name(...)`: macros, see `macros.py`.  A rule of that name comes first.
+- `(= ...)` at the end of a rule: XGrammar's lookahead assertion, parsed and ignored.  It is a hint for faster masks,
+  which are exact here without it, and no part of the language.
+- `name(...)`: macros, see `macros.py`.  A rule with a macro's name shadows the macro.
 - + as in llama.cpp's GBNF: an alternative may be empty, `.` is any code point unless a rule is called so, `<[12]>` is
   the token 12 and `!<[12]>` any other.  Tokens by their text, `<name>`, are refused.
 
 - `name[attribute, ...] ::= ...`: `lazy`, `max_chars=N`, `capture`, `capture="name"`, `temperature=x`,
   `trailing="text"`, `hidden`, `stop_capture="name"`, `max_tokens=N`, `distinct` and `item`, as `attributes.py` has
-  them.
+  them.  The first `]` ends them, so a text has `\]` for it.
 
 Nothing may be nested deeper than `MAX_NESTING` groups.
 
@@ -38,7 +38,7 @@ from typing import NoReturn
 from ..errors import GrammarError, UnsupportedFeatureError
 from . import charset, escapes, nodes
 from .analysis import MAX_NESTING, members_are_last
-from .attributes import NOTES, Attribute, Note, shaped
+from .attributes import NOTES, Attribute, Note, with_attributes
 from .ir import GrammarIR, Never, Node, Rule, RuleRef, Span, walk
 from .lexer import Tokens
 from .macros import MACROS, Call
@@ -51,15 +51,23 @@ _ATTRIBUTE = re.compile(
 _ATTRIBUTES = ("lazy", "max_chars", *NOTES)
 _TOKEN_ID = re.compile(r"!?<\[(0|[1-9][0-9]{0,8})\]>")
 _TAKEN = Rule("taken", Never())
+_UNEXPECTED = {
+    "[": 'the character class is never closed: no "]" before the end of the line',
+    "]": '"]" without its "["',
+    "{": "a count is written {n}, {n,}, {n,m} or {,m}",
+    "}": '"}" without its "{"',
+    ";": 'a rule ends where the next begins: leave the ";" out',
+    "/": 'alternatives are told apart by "|", and a comment begins with "#"',
+}
 
 
 def parse_ebnf(source: str, root: str = "root", marks: Mapping[str, tuple[Note, ...]] = {}) -> GrammarIR:
-    """The rules of `source`, all of them, as written (only node by node in normal form).
+    """All rules of `source`, also those that the root does not reach; single nodes are in normal form.
 
-    `marks` are notes of rules that no text can say (`predicates.py`).
+    `marks` are notes of rules that cannot be written as text (`predicates.py`).
 
     Raises `GrammarSyntaxError` for malformed text, `GrammarError` for undefined or repeated rules and a missing root,
-    `UnsupportedFeatureError` for what is known and not built; each with the offset of the character to look at.
+    `UnsupportedFeatureError` for what is recognised and not supported; each with the offset where it is.
     """
     return _Parser(source).grammar(root, marks)
 
@@ -71,7 +79,7 @@ class _Group:
 
     def __init__(self, start: int, call: Call | None = None, *, is_lookahead: bool = False) -> None:
         self.start = start
-        self.call = call  # the call that this stands in
+        self.call = call  # the macro call that this is an argument of
         self.is_lookahead = is_lookahead
         self.alternatives: list[Node] = []
         self.items: list[Node] = []
@@ -80,10 +88,13 @@ class _Group:
 class _Parser(Tokens):
     def __init__(self, source: str) -> None:
         super().__init__(source)
-        self.defined = {
-            self.text(head) for i, kind in enumerate(self.kinds) if kind == "define" and (head := self._head(i)) >= 0
+        self.heads = {  # by token: the name of the rule whose definition begins with it
+            head: self.text(head)
+            for i, kind in enumerate(self.kinds)
+            if kind == "define" and (head := self._head(i)) >= 0
         }
-        self.book = RuleBook()  # the names of all rules, and the rules that macros add
+        self.defined = dict.fromkeys(self.heads.values())
+        self.book = RuleBook()  # takes the rules that macros add; the names of the others are taken
         self.book.rules = dict.fromkeys(self.defined, _TAKEN)
 
     def _head(self, define: int) -> int:
@@ -93,23 +104,15 @@ class _Parser(Tokens):
             return define - 1
         return define - 2 if before == ["name", "set"] else -1
 
-    def _is_head(self, i: int) -> bool:
-        kinds = self.kinds
-        after = kinds[i + 1]
-        if kinds[i] == "name":
-            return after == "define" or (after == "set" and kinds[i + 2] == "define")
-        return kinds[i] == "byteset" and after == "define"
-
     def grammar(self, root: str, marks: Mapping[str, tuple[Note, ...]]) -> GrammarIR:
         rules: dict[str, Rule] = {}
         attributes: dict[str, list[Attribute]] = {}
         i = 0
         while self.kinds[i] != "end":
-            if not self._is_head(i):
+            if i not in self.heads:
                 self._expected_rule(i)
-            name = self.text(i)
-            start = self.starts[i]
-            given = self._check_head(i, name, rules)
+            name, start = self.heads[i], self.starts[i]
+            given = self._head_attributes(i, name, rules)
             if given:
                 attributes[name] = given
             first = i + (3 if self.kinds[i + 1] == "set" else 2)
@@ -125,7 +128,7 @@ class _Parser(Tokens):
             tops = uncalled(rules, called, "root_rule_name")
             raise GrammarError(undefined(root, rules, role="root rule") + tops, self.source, 0)
         ir = GrammarIR(rules, root, self.source)
-        return shaped(ir, attributes, "EBNF", marks) if attributes or marks else ir
+        return with_attributes(ir, attributes, marks) if attributes or marks else ir
 
     def _expected_rule(self, i: int) -> NoReturn:
         start = self.starts[i]
@@ -134,7 +137,7 @@ class _Parser(Tokens):
         hint = '; a comment begins with "#"' if self.source.startswith(("//", "(*", "/*"), start) else ""
         self.fail(f"expected a rule, as in: name ::= body; found {self.source[start]!r}{hint}", start)
 
-    def _check_head(self, i: int, name: str, rules: dict[str, Rule]) -> list[Attribute]:
+    def _head_attributes(self, i: int, name: str, rules: dict[str, Rule]) -> list[Attribute]:
         """The attributes of the rule whose name is token `i`."""
         start = self.starts[i]
         if self.source[self.source.rfind("\n", 0, start) + 1 : start].strip(" \t\r\ufeff"):
@@ -177,10 +180,10 @@ class _Parser(Tokens):
             case "lazy" | "hidden" | "distinct" | "item" if value is not None:
                 self.fail(f"the attribute {name!r} takes no value", offset)
             case "max_chars" | "max_tokens":
-                digits = (value or "").lstrip("0") or ("0" if value else "")
-                if not digits.isdigit() or len(digits) > 10 or int(digits) > nodes.MAX_REPEAT:
+                number = escapes.whole_number(value or "", nodes.MAX_REPEAT)
+                if number is None:
                     self.fail(f"{name} takes a number of at most {nodes.MAX_REPEAT:,}", offset)
-                return int(digits)
+                return number
             case "temperature":
                 if value is None or match.group(3) or not 0 <= float(value) < math.inf:
                     self.fail("The temperature must be a finite non-negative number", offset)
@@ -210,14 +213,14 @@ class _Parser(Tokens):
         while True:
             kind = kinds[i]
             start = starts[i]
-            if kind == "name" and not self._is_head(i):
+            if kind == "name" and i not in self.heads:
                 if self.kinds[i + 1] == "(" and self.text(i) in MACROS and self.text(i) not in self.defined:
                     group, i = self._resume(Call(self, i, self.book), None, group, outer)
                     quantified = False
                     continue
                 group.items.append(self._reference(i))
             elif kind == "string":
-                group.items.append(self._string(i))
+                group.items.append(nodes.literal(self.string(i), Span(start, ends[i])))
             elif kind == "set":
                 ranges = escapes.members(self.source, start, ends[i])
                 group.items.append(nodes.char_set(ranges, Span(start, ends[i])))
@@ -230,7 +233,7 @@ class _Parser(Tokens):
                 group = _Group(start)
             elif kind == "," and group.call is not None and kinds[i + 1] == ")":
                 pass  # the closing parenthesis follows
-            elif group.call is not None and (kind == ")" or (kind == "," and group.call.splits)):
+            elif group.call is not None and (kind == ")" or (kind == "," and group.call.comma_ends)):
                 self._close_alternative(group, i, rule)
                 content = nodes.choice(group.alternatives, Span(group.start, ends[i - 1]))
                 group, i = self._resume(group.call, (content, i), outer.pop(), outer)
@@ -242,7 +245,7 @@ class _Parser(Tokens):
                 group, closed = outer.pop(), group
                 if closed.is_lookahead:
                     self._close_alternative(closed, i, rule)
-                    if kinds[i + 1] != "end" and not self._is_head(i + 1):
+                    if kinds[i + 1] != "end" and i + 1 not in self.heads:
                         self.fail("a lookahead (= ...) is the last thing of its rule", closed.start)
                 elif closed.alternatives or closed.items:
                     self._close_alternative(closed, i, rule)
@@ -267,9 +270,9 @@ class _Parser(Tokens):
                 item = group.items[-1]
                 begin = item.span.start if item.span else start
                 group.items[-1] = nodes.repeat(item, low, high, Span(begin, ends[i]))
-            elif kind == "bytes" or (kind == "byteset" and not self._is_head(i)):
-                group.items.append(self._raw(i))
-            elif kind == "end" or self._is_head(i):
+            elif kind == "bytes" or (kind == "byteset" and i not in self.heads):
+                group.items.append(self._bytes(i))
+            elif kind == "end" or i in self.heads:
                 if outer:
                     self.fail('"(" is never closed', group.call.start if group.call else group.start)
                 self._close_alternative(group, i, rule)
@@ -296,7 +299,9 @@ class _Parser(Tokens):
     def _resume(
         self, call: Call, found: tuple[Node, int] | None, group: _Group, outer: list[_Group]
     ) -> tuple[_Group, int]:
-        """The group to go on with, and where: an expression in `call`, or what the finished call stands in."""
+        """Go on with `call`, which asked for the expression `found`: returns a new group for the next expression in it,
+        or `group`, which holds the finished call; and the token to go on with.
+        """
         try:
             i = call.reading.send(found)
         except StopIteration as done:
@@ -318,10 +323,6 @@ class _Parser(Tokens):
             return RuleRef(name, span=Span(start, end))
         raise GrammarError(undefined(name, self.defined), self.source, start)
 
-    def _string(self, i: int) -> Node:
-        start, end = self.starts[i], self.ends[i]
-        return nodes.literal(self.string(i), Span(start, end))
-
     def _token(self, i: int) -> Node:
         """`<[12]>` or `!<[12]>`."""
         start, written = self.starts[i], self.text(i)
@@ -331,7 +332,7 @@ class _Parser(Tokens):
             raise UnsupportedFeatureError(reason, self.source, start)
         return nodes.token_set((int(match.group(1)),), written[0] == "!", Span(start, self.ends[i]))
 
-    def _raw(self, i: int) -> Node:
+    def _bytes(self, i: int) -> Node:
         start, end = self.starts[i], self.ends[i]
         if "b" in self.defined:
             self.fail("this could be raw bytes or the rule b; put a blank after the b, or rename the rule", start)
@@ -342,22 +343,8 @@ class _Parser(Tokens):
     def _unexpected(self, i: int) -> NoReturn:
         start = self.starts[i]
         character = self.source[start]
-        match self.kinds[i]:
-            case "define":
-                self.fail('"::=" without a rule name in front of it', start)
-        match character:
-            case '"' | "'":
-                self.fail(f"the string is never closed: no {character} before the end of the line", start)
-            case "[":
-                self.fail('the character class is never closed: no "]" before the end of the line', start)
-            case "]":
-                self.fail('"]" without its "["', start)
-            case "{":
-                self.fail("a count is written {n}, {n,}, {n,m} or {,m}", start)
-            case "}":
-                self.fail('"}" without its "{"', start)
-            case ";":
-                self.fail('a rule ends where the next begins: leave the ";" out', start)
-            case "/":
-                self.fail('alternatives are told apart by "|", and a comment begins with "#"', start)
-        self.fail(f"unexpected character {character!r}", start)
+        if self.kinds[i] == "define":
+            self.fail('"::=" without a rule name in front of it', start)
+        if character in "\"'":
+            self.fail(f"the string is never closed: no {character} before the end of the line", start)
+        self.fail(_UNEXPECTED.get(character, f"unexpected character {character!r}"), start)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from . import nodes
-from .attributes import named
+from .attributes import renamed_capture
 from .ir import GrammarIR, Node, RuleRef, Span
 from .rulebook import RuleBook
 from .tree import calls_nothing
@@ -35,7 +35,7 @@ def called(ir: GrammarIR, book: RuleBook, hint: str) -> Node:
 def _added(ir: GrammarIR, book: RuleBook, names: dict[str, str], shift: int | None) -> RuleRef:
     """A call of `ir`'s root, whose rules go to `book` under these names."""
     for name, rule in ir.rules.items():
-        notes = rule.notes if names[name] == name else named(rule.notes, name)
+        notes = rule.notes if names[name] == name else renamed_capture(rule.notes, name)
         book.define(names[name], nodes.fold(rule.body, partial(_moved, names, shift)), notes)
     return RuleRef(names[ir.root])
 

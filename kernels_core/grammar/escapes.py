@@ -1,6 +1,6 @@
 """What stands between quotes, brackets and braces in EBNF: escapes, classes and counts.
 
-Every function takes the whole source and the half-open range to read, so that an error points at the character.
+Functions that can fail take the whole source and the half-open range to read, so that an error points at the character.
 
 Read on: `ebnf.py` (who calls this).
 """
@@ -191,7 +191,14 @@ def bounds(source: str, start: int, end: int) -> tuple[int, int | None]:
 def bound(match: re.Match[str], group: int, fail: Callable[[str, str, int], NoReturn]) -> int:
     """The count that is written as a group of `match`; `fail` is told a reason, the text and the place if it is too
     large."""
-    digits = match.group(group).lstrip("0") or "0"
-    if len(digits) > 10 or int(digits) > MAX_REPEAT:
+    count = whole_number(match.group(group), MAX_REPEAT)
+    if count is None:
         fail(f"a count may be at most {MAX_REPEAT:,}", match.string, match.start(group))
-    return int(digits)
+    return count
+
+
+def whole_number(text: str, most: int) -> int | None:
+    """The number that a text of ASCII spells in digits; None where it does not, or where that is more than `most`."""
+    digits = text.lstrip("0") or text[-1:]
+    # `int` refuses thousands of digits itself.
+    return int(digits) if digits.isdigit() and len(digits) <= len(str(most)) and int(digits) <= most else None

@@ -11,11 +11,11 @@ r"""Macros of EBNF: `name(arguments)`, where `name` is not the name of a rule.
 - `Substring("c1", "c2", ...)`: any run of neighbouring chunks, the empty one too.
 - `Unordered((key, value), (key, value, required), ..., others=((key, value), ...), separator=(...), closing=(...),
   least=0, most=9)`: members in any order, as `ir.Unordered` defines them.  Keys, values, separator and closing are any
-  expressions; "required" behind a value says that the member is.  With `needs=2`, which is a number of conditions that
-  some member has to meet, a number behind a value says which it meets, a bit for each; what stands side by side with
-  one key are the values of one member.
+  expressions; "required" behind a value says that the member is.  `needs=2` declares two conditions, each of which some
+  member of a text must meet, and bit i of the number in `(key, value, number)` says that this value meets condition i;
+  entries in a row with one key are then values of one member.
 
-Arguments in parentheses may end with a comma, calls may not; named arguments come last.
+A list in parentheses may end with a comma, a call may not.  Named arguments come last.
 
 Read on: `ebnf.py` (who calls this), `substring.py`.
 """
@@ -28,6 +28,7 @@ from typing import Any, NoReturn
 from ..errors import GrammarError
 from . import charset, nodes
 from .embedding import embedded
+from .escapes import whole_number
 from .ir import Empty, Node, Span, Unordered
 from .lexer import Tokens
 from .needs import MAX_NEEDS, complaint
@@ -37,7 +38,7 @@ from .substring import substring_grammar
 
 _MAX_TOKEN = 2**31 - 1
 _IN_JSON = charset.complement(((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C)))
-# What the arguments of each macro are: those without a name, and those with one.
+# The arguments of each macro: the form of those without a name, and the kinds of those with one.
 MACROS: dict[str, tuple[str, dict[str, str]]] = {
     "TagDispatch": ('("tag", content)', {"loop_after_dispatch": "flag", "excludes": "texts", "stops": "texts"}),
     "TokenTagDispatch": ("(id, content)", {"loop_after_dispatch": "flag", "excludes": "ids"}),
@@ -55,21 +56,21 @@ _Reading = Generator[int, Any, Any]
 
 
 class Call:
-    """The call of the macro whose name is token `i`, while it is read; rules that it takes are added to `book`.
+    """The call of the macro whose name is token `i`, while it is parsed; rules that it needs are added to `book`.
 
-    `reading` yields the first token of each expression in it, and is sent its node and the token that it ended at.  It
-    returns the node of the call and the token behind it.
+    `reading` is a coroutine.  For each expression in the call it yields the first token and is sent the expression's
+    node and the token behind it; it returns the node of the call and the token behind that.
     """
 
     def __init__(self, tokens: Tokens, i: int, book: RuleBook) -> None:
         self.start = tokens.starts[i]
-        self.splits = False  # whether the expression that is read may end at a comma
+        self.comma_ends = False  # whether a comma ends the expression that is read
         self.reading = self._read(i + 2)
         self._tokens = tokens
         self._book = book
         self._name = tokens.text(i)
-        self._form, self._known = MACROS[self._name]
-        self._given: list[tuple[Any, ...]] = []  # without a name: a value and its offset, or what stands in parentheses
+        self._form, self._keywords = MACROS[self._name]
+        self._positional: list[tuple[Any, ...]] = []  # a value and its offset, or what stands in parentheses
         self._named: dict[str, Any] = {}
 
     # -- arguments ------------------------------------------------------------------------------------------------
@@ -94,16 +95,19 @@ class Call:
             return (yield from self._named_argument(i))
         is_pair = self._form.startswith("(")
         if is_pair and kinds[i] != "(":
-            example = "excludes" if "excludes" in self._known else "separator"
+            example = "excludes" if "excludes" in self._keywords else "separator"
             self._fail(f"expected {self._form} or a named argument, as in {example}=(...)", i)
         if self._named:
             self._fail("arguments without a name stand in front of named ones", i)
         given, i = (yield from self._pair(i)) if is_pair else ((self._value(i), self._tokens.starts[i]), i + 1)
-        self._given.append(given)
+        self._positional.append(given)
         return i
 
-    def _pair(self, i: int, of: str = "") -> _Reading:
-        """What stands in the parenthesis of a tag or a member, in the list `of` or in none; and the token behind it."""
+    def _pair(self, i: int, *, may_require: bool = True) -> _Reading:
+        """The tag or the member whose parenthesis is token `i`, and the token behind it.
+
+        `may_require`: a member may be "required", and it is told whether it is.
+        """
         tokens = self._tokens
         kinds = tokens.kinds
         if kinds[i] != "(":
@@ -114,28 +118,29 @@ class Call:
                 self._fail('a "," and the tag\'s content are missing here', i + 2)
             content, i = yield i + 3
             return (*tag, content), i + 1
-        self.splits = True
+        self.comma_ends = True
         key, i = yield i + 1
         if kinds[i] != ",":
             self._fail("a value is missing here: (key, value)", i)
         value, i = yield i + 1
-        meets = 0
+        mask = 0
         if kinds[i] == "," and kinds[i + 1] == "number":
-            meets = self._number(i + 1, (1 << MAX_NEEDS) - 1)
+            mask = self._number(i + 1, (1 << MAX_NEEDS) - 1)
             i += 2
-        is_required = not of and kinds[i] == "," and tokens.text(i + 1) == "required"
+        is_required = may_require and kinds[i] == "," and tokens.text(i + 1) == "required"
         i += 2 * is_required
         if kinds[i] != ")":
-            self._fail('expected ")" or ", required)" here', i)
-        return (key, value, meets) if of else (key, value, is_required, meets), i + 1
+            form = "(key, value, number, required)" if may_require else "(key, value, number)"
+            self._fail(f'expected ")" here: a member is {form}, and what follows the value may be left out', i)
+        return (key, value, is_required, mask) if may_require else (key, value, mask), i + 1
 
     def _named_argument(self, i: int) -> _Reading:
         tokens, name, at = self._tokens, self._tokens.text(i), i + 2
-        kind = self._known.get(name)
+        kind = self._keywords.get(name)
         if kind is None and not self._form.startswith("("):
             self._fail(f"{self._name} does not support the named argument {name}", i)
         if kind is None:
-            self._fail(f"{self._name} has no argument {name!r}; it has {', '.join(self._known)}", i)
+            self._fail(f"{self._name} has no argument {name!r}; it has {', '.join(self._keywords)}", i)
         if name in self._named:
             self._fail(f"the argument {name!r} is given twice", i)
         self._named[name] = []
@@ -144,7 +149,7 @@ class Call:
         if kind == "expression":
             if tokens.kinds[at] != "(":
                 self._fail("parentheses are expected here", at)
-            self.splits = False
+            self.comma_ends = False
             self._named[name], at = yield at + 1
         elif kind == "flag":
             if tokens.text(at) not in ("true", "false"):
@@ -152,19 +157,21 @@ class Call:
             self._named[name] = tokens.text(at) == "true"
         elif kind == "number":
             self._named[name] = self._number(at, MAX_NEEDS if name == "needs" else nodes.MAX_REPEAT)
+        elif tokens.kinds[at] != "string":
+            self._fail(f"{name} must be a string", at)
         else:
-            self._named[name] = self._text(at, f"{name} must be a string")
+            self._named[name] = tokens.string(at).decode()
         return at + 1
 
     def _list(self, name: str, i: int) -> _Reading:
-        """The list in parentheses that begins at token `i`, of members or of what is watched for."""
+        """The list in parentheses that begins at token `i`: of members, or of what free text is searched for."""
         kinds = self._tokens.kinds
         if kinds[i] != "(":
             self._fail(f"{name} is a list in parentheses", i)
         i += 1
         while kinds[i] != ")":
-            if self._known[name] == "members":
-                item, i = yield from self._pair(i, name)
+            if self._keywords[name] == "members":
+                item, i = yield from self._pair(i, may_require=False)
             else:
                 item, i = (self._watched(i, name), self._tokens.starts[i]), i + 1
             self._named[name].append(item)
@@ -175,7 +182,7 @@ class Call:
         return i + 1
 
     def _watched(self, i: int, what: str) -> bytes | int:
-        """What free text or free tokens end at."""
+        """What free text is searched for, or a token in place of that."""
         if self._name == "TokenTagDispatch":
             return _token_id(self._tokens, i, "a trigger of TokenTagDispatch")
         value = self._text(i, "a string is expected here")
@@ -197,17 +204,17 @@ class Call:
         return self._tokens.string(i)
 
     def _number(self, i: int, most: int) -> int:
-        digits = self._tokens.text(i)
-        if self._tokens.kinds[i] != "number" or len(digits) > 20 or int(digits) > most:
+        number = whole_number(self._tokens.text(i), most)
+        if number is None:
             self._fail(f"a number of at most {most:,} is expected here", i)
-        return int(digits)
+        return number
 
     # -- meaning --------------------------------------------------------------------------------------------------
 
     def _node(self, end: int) -> Node:
         """The finished call, which ends at the offset `end`."""
         span = Span(self.start, end)
-        values = [given[0] for given in self._given]
+        values = [given[0] for given in self._positional]
         match self._name:
             case "Regex":
                 return self._regex(span)
@@ -218,7 +225,7 @@ class Call:
             case "TokenTagDispatch":
                 return self._token_dispatch(span)
             case "TagDispatch":
-                contents = tuple(content for _, _, content in self._given)
+                contents = tuple(content for _, _, content in self._positional)
                 excludes, stops = (tuple(text for text, _ in self._named.get(key, ())) for key in ("excludes", "stops"))
                 loop = self._named.get("loop_after_dispatch", True)
                 return nodes.tag_dispatch(tuple(values), contents, loop, excludes, span, stops=stops)
@@ -227,22 +234,22 @@ class Call:
         return nodes.token_set(values, self._name == "ExcludeToken", span)
 
     def _token_dispatch(self, span: Span) -> Node:
-        tags = [tag for tag, _, _ in self._given]
+        tags = [tag for tag, _, _ in self._positional]
         excluded = self._named.get("excludes", ())
         for value, offset in excluded:
             if value in tags:
                 raise GrammarError(f"the token {value!r} is a tag and excluded", self._tokens.source, offset)
-        switches = [nodes.seq((nodes.token_set((tag,)), content)) for tag, _, content in self._given]
+        switches = [nodes.seq((nodes.token_set((tag,)), content)) for tag, _, content in self._positional]
         watched = (*tags, *(value for value, _ in excluded))
         return nodes.token_dispatch(switches, watched, self._named.get("loop_after_dispatch", True), span)
 
     def _members(self, span: Span) -> Node:
         others, needs = self._named.get("others", ()), self._named.get("needs", 0)
-        if any(member[-1] >> needs for member in (*self._given, *others)):
+        if any(member[-1] >> needs for member in (*self._positional, *others)):
             self._tokens.fail(f"a member meets a need beyond the {needs} that there are", self.start)
         separator, closing = (self._named.get(name, Empty()) for name in ("separator", "closing"))
         least, most = self._named.get("least", 0), self._named.get("most")
-        made = nodes.unordered(self._given, others, separator, closing, least, most, span, needs)
+        made = nodes.unordered(self._positional, others, separator, closing, least, most, span, needs)
         if isinstance(made, Unordered) and (wrong := complaint(made)):
             self._tokens.fail(wrong, self.start)
         return made
@@ -250,13 +257,13 @@ class Call:
     def _regex(self, span: Span) -> Node:
         """The pattern's node, and the rules of its automaton where it has assertions."""
         tokens = self._tokens
-        if len(self._given) != 1:
-            reason = f"Regex expects exactly one string argument, the pattern; here are {len(self._given)}"
+        if len(self._positional) != 1:
+            reason = f"Regex expects exactly one string argument, the pattern; here are {len(self._positional)}"
             tokens.fail(reason, span.start)
-        pattern, offset = self._given[0]
+        pattern, offset = self._positional[0]
         within = _IN_JSON if self._named.get("json_string", False) else charset.ALL
         try:
-            ir = parse_regex(pattern.decode(), self._named.get("flags", b"").decode(), within=within)
+            ir = parse_regex(pattern.decode(), self._named.get("flags", ""), within=within)
         except UnicodeDecodeError:
             tokens.fail("a pattern is text, not raw bytes", offset)
         except GrammarError as error:
@@ -266,9 +273,9 @@ class Call:
 
 
 def _token_id(tokens: Tokens, i: int, what: str) -> int:
-    digits = tokens.text(i).lstrip("0") or "0"
+    number = whole_number(tokens.text(i), _MAX_TOKEN)
     if tokens.kinds[i] != "number":
         tokens.fail(f"{what} is a token's id, a whole number", tokens.starts[i])
-    if len(digits) > 10 or int(digits) > _MAX_TOKEN:
+    if number is None:
         tokens.fail(f"a token's id is at most {_MAX_TOKEN:,}", tokens.starts[i])
-    return int(digits)
+    return number

@@ -50,11 +50,15 @@ def print_grammar(ir: GrammarIR) -> str:
 
 def _notes(rule: Rule) -> str:
     notes = [
-        name if value is None else f"{name}={_literal(value.encode()) if isinstance(value, str) else repr(value)}"
+        name if value is None else f"{name}={_note_text(value) if isinstance(value, str) else repr(value)}"
         for name, value in rule.notes
         if name not in ("scope", "judged", "watched")  # their predicates are no text
     ]
     return f"[{', '.join(notes)}]" if notes else ""
+
+
+def _note_text(value: str) -> str:
+    return _literal(value.encode()).replace("]", "\\]")  # a bare "]" would end the attributes
 
 
 def print_rule(name: str, body: Node) -> str:

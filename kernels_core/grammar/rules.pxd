@@ -18,6 +18,7 @@ cdef enum Mark:
     SCOPE = 1           # what a predicate remembers begins anew in each text of the rule
     JUDGED = 2          # a predicate judges each text of the rule
     WATCHED = 4         # ... and says of each beginning of one whether it may become a text that it allows
+    LIMITS_TOKENS = 8   # in `restrictions` alone: some rule has `max_tokens`
 
 
 cdef int32_t token_limit(Rule rule) except -2

@@ -74,11 +74,11 @@ cdef tuple marks_of(Rule rule):
 
 
 cdef int restrictions(dict rules) except -1:
-    """What rules say that no automaton can: the marks of all, and 8 if some limits its tokens."""
+    """What rules say that no automaton can: bits of `Mark`, of all rules together."""
     cdef int found = 0
     for rule in rules.values():
         if (<Rule>rule).notes:
-            found |= mark_of(<Rule>rule) | 8 * (token_limit(<Rule>rule) >= 0)
+            found |= mark_of(<Rule>rule) | LIMITS_TOKENS * (token_limit(<Rule>rule) >= 0)
     return found
 
 

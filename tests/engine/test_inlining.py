@@ -94,6 +94,22 @@ def test_what_was_too_large_for_one_is_whole_for_another() -> None:
     assert len(Lowering(grammar.ir, Options()).nfa(0)) == len(Lowering(whole.ir, Options()).nfa(0))
 
 
+def test_alternatives_beyond_the_limit_are_not_spelt_out() -> None:
+    items = tuple(Literal(f"{i:04}".encode() + b"x" * 100) for i in range(2000))
+    body = Choice(items)
+    nfa = Nfa()
+    assert not nfa.fill(Lowering(GrammarIR({"root": Rule("root", body)}, "root"), Options()), body, "root", (), 5000)
+    assert len(nfa) < 6000
+
+
+@pytest.mark.parametrize("least", range(5))
+def test_no_edge_is_written_twice(least: int) -> None:
+    body = Seq((Literal(b"<"), Repeat(Choice((Literal(b"a"), Literal(b"bb"))), least, None), Literal(b">")))
+    nfa = Lowering(GrammarIR({"root": Rule("root", body)}, "root"), Options()).nfa(0)
+    for found in edges(nfa.description(_unnamed, _unnamed)):
+        assert len(found) == len(set(found))
+
+
 @pytest.mark.parametrize(("limit", "names"), [(6, ["root"]), (5, ["root", "root{3,3}"])])
 def test_repetitions_are_copied_up_to_the_limit(limit: int, names: list[str]) -> None:
     assert called('root ::= "ab"{3}', unroll_limit=limit) == names

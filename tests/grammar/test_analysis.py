@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels_core.clock import TimeLimit
+from kernels_core.errors import BudgetExceededError
 from kernels_core.grammar import analysis
 from kernels_core.grammar.components import strong_components
 from kernels_core.grammar.ebnf import parse_ebnf
@@ -138,3 +140,5 @@ def test_a_long_chain_takes_no_stack() -> None:
     chain = {node: [node + 1] for node in range(size)}
     assert strong_components(chain, [0])[0] == (size - 1,)
     assert strong_components(chain | {size - 1: [0]}, [0]) == [tuple(range(size))]
+    with pytest.raises(BudgetExceededError), TimeLimit(1, looks=3):
+        strong_components(chain, [0])

@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo
+from kernels_core.errors import GrammarError, UnsupportedFeatureError
 from kernels_core.grammar import Grammar
+from kernels_core.grammar.analysis import reached
+from kernels_core.grammar.ebnf import parse_ebnf
+from kernels_core.grammar.ir import GrammarIR, Literal, Rule
+from kernels_core.grammar.printer import print_grammar
 from tests.reference import Recogniser
 
 TEXTS = ["".join(letters) for n in range(6) for letters in itertools.product("ab", repeat=n)]
@@ -51,6 +56,23 @@ def test_attributes_of_called_rules_come_first() -> None:
     assert texts_of(source) == {"b", "ab", "aab", "bb", "bab", "abb"}
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Token(1)",
+        'b"\\xff"',
+        'TagDispatch(("x", "y"))',
+        "few\nfew[max_tokens=3] ::= [a-z]*",
+        'Unordered(("x", "y"))',
+    ],
+)
+def test_a_lazy_rule_is_regular_whatever_others_hold(other: str) -> None:
+    grammar = Grammar.from_ebnf(f'root ::= other | line\nother ::= {other}\nline[lazy] ::= [^x]* ";"\n')
+    line = Recogniser(reached(GrammarIR(grammar.ir.rules, "line")))
+    assert line.accepts(b"a;")
+    assert not line.accepts(b"a;b;")
+
+
 def test_long_limits_are_counts() -> None:
     grammar = Grammar.from_ebnf('root ::= text\ntext[max_chars=100000] ::= "<" [^<>]* ">"')
     assert str(grammar) == 'root ::= text\ntext ::= "<" [^<>]{0,99998} ">"\n'
@@ -68,6 +90,26 @@ def test_notes_say_nothing_about_texts() -> None:
     assert joined.ir.rules["a"].notes == (("capture", None),)
 
 
+@given(st.text(st.sampled_from("ab[]\\\"'\n,=é\u2028"), min_size=1))
+def test_texts_of_notes_are_read_back(text: str) -> None:
+    notes = (("capture", text), ("trailing", text), ("stop_capture", text))
+    ir = GrammarIR({"root": Rule("root", Literal(b"a"), notes)}, "root")
+    assert parse_ebnf(print_grammar(ir)).rules["root"].notes == notes
+
+
+def test_a_suffix_with_a_bracket_is_read_back() -> None:
+    grammar = Grammar.from_lark('start: t "."\nt[capture, suffix="]"]: /[^]*/')
+    assert Grammar.from_ebnf(str(grammar), root_rule_name="start") == grammar
+
+
+def test_the_first_rule_that_is_missing_is_named() -> None:
+    names = [f"missing{i}" for i in range(9)]
+    for name in names:
+        marks = dict.fromkeys([name, *names], ())
+        with pytest.raises(GrammarError, match=f"'{name}'"):
+            parse_ebnf('root ::= "a"', marks=marks)
+
+
 @pytest.mark.parametrize("head", ["b[lazy]", "b [lazy]", "b[max_chars=2]", "b[capture]"])
 def test_a_rule_called_b_has_attributes_too(head: str) -> None:
     assert Recogniser(Grammar.from_ebnf(f'root ::= b "c"\n{head} ::= "a"+').ir).accepts(b"ac")
@@ -80,3 +122,11 @@ def test_masks_of_a_lazy_rule() -> None:
     assert list(matcher.allowed_token_ids()) == [0, 1, 2]
     assert matcher.accept_token(2)
     assert list(matcher.allowed_token_ids()) == [4]
+
+
+def test_a_deep_rule_begins_with_a_bracket() -> None:
+    deep = "(" * 900 + '"{{"' + ' "a" | "[" "b")' * 899 + ' "a" | {} "b")'
+    grammar = Grammar.from_ebnf("root[distinct] ::= " + deep.format('"["'))
+    assert grammar.ir.rules["root"].notes == (("distinct", None),)
+    with pytest.raises(UnsupportedFeatureError, match="begins with"):
+        Grammar.from_ebnf("root[distinct] ::= " + deep.format('"c"'))

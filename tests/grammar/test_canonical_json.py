@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import time
 from decimal import Decimal
 from enum import IntEnum
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels_core.clock import look
 from kernels_core.grammar.canonical_json import write, write_text
 from kernels_core.grammar.structural_tag.deferrable_calls import DeferrableCalls
 
@@ -44,6 +47,13 @@ def test_parts_are_the_text_of_lists_and_of_their_items(text: str, one: list[Any
     before = written.text
     one.append(1)
     assert written.text == before
+
+
+def test_items_that_a_list_gets_later_are_not_those_that_were_written() -> None:
+    tags: list[Any] = [{"x": 1}, {"x": 2}]
+    written = write({"tags": tags}, "tags")
+    tags += [{"x": 3}] * 100
+    assert len(DeferrableCalls(tags, ("",), written).begins) == 2
 
 
 def test_decimals_keep_their_digits() -> None:
@@ -107,3 +117,23 @@ def test_escapes_are_found_at_every_place(text: str) -> None:
 def test_large_texts_and_small_ones_take_turns() -> None:
     for size in (10, 5_000_000, 3, 70_000, 0):
         assert write(["x" * size, "é"], "tags").text == json.dumps(["x" * size, "é"], ensure_ascii=False)
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+def test_another_thread_may_change_what_is_written(kind: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner: Any = [f"{i}" * 40 for i in range(2000)]
+    value: list[Any] = [{"a": [inner if kind is list else dict(zip(inner, inner, strict=True))]}, "x"]
+    del inner
+    reused: list[str] = []
+
+    def change(number: int) -> Any:
+        """All that the value held goes, as other threads may have it where Ctrl-C is asked for."""
+        value.clear()
+        reused.extend("y" * size for size in range(400) for _ in range(20))
+        return signal.default_int_handler
+
+    look(1_000)
+    time.sleep(0.15)  # until it is asked for again
+    monkeypatch.setattr(signal, "getsignal", change)
+    assert write(value, "tags") is None
+    assert reused

@@ -252,3 +252,9 @@ def test_a_regex_with_assertions_brings_its_automaton() -> None:
     assert recogniser.accepts(b"cab-cc!") is False
     assert recogniser.accepts(b"caa-ca!") is False
     assert Grammar.from_ebnf(str(grammar)) == grammar
+
+
+def test_leading_zeros_say_nothing() -> None:
+    zeros = "0" * 5000
+    source = 'root[max_tokens={0}9] ::= Token({0}7) ("a"{{{0}2}} | Unordered(("a", "b"), most={0}1))'
+    assert parse_ebnf(source.format(zeros)).rules == parse_ebnf(source.format("")).rules

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import GrammarError, InvalidStructuralTagError, UnsupportedFeatureError, UnsupportedSchemaError
 from .. import nodes
-from ..attributes import NOTES, Note, named
+from ..attributes import NOTES, Note, renamed_capture
 from ..embedding import embedded
 from ..ir import Empty, GrammarIR, Node, Rule, RuleRef, Span
 from ..names import uncalled, undefined
@@ -286,7 +286,7 @@ class _Rules:
         self.lowering.book.define(made, self.terminals.guarded(language, expression.span, name))
         if isinstance(expression, Name) and name in self.scope.definitions:
             notes = self.lowering.notes.get(self.terminals.names[name], ())
-            self.lowering.notes[made] = named(notes, name)
+            self.lowering.notes[made] = renamed_capture(notes, name)
             self.lowering.spans[made] = self.scope.definitions[name].span
         return RuleRef(made, span=expression.span)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..attributes import NOTES
-from ..escapes import QUANTIFIERS
+from ..escapes import QUANTIFIERS, whole_number
 from ..ir import Span
 from ..nodes import MAX_REPEAT
 from .common import COMMON
@@ -373,10 +373,10 @@ class _Parser(Cursor):
 
     def _count(self) -> int:
         start = self.start
-        digits = self.expect("number", "a number").lstrip("0") or "0"
-        if len(digits) > 10 or int(digits) > MAX_REPEAT:
+        count = whole_number(self.expect("number", "a number"), MAX_REPEAT)
+        if count is None:
             self.tokens.fail(f"invalid repetition count: a count may be at most {MAX_REPEAT:,}", start)
-        return int(digits)
+        return count
 
     def _atom(self, depth: int) -> Expression:
         tokens, start, kind = self.tokens, self.start, self.kind

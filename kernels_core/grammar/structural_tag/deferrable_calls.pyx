@@ -55,8 +55,8 @@ cdef class DeferrableCalls:
         ended = None
         known = {trigger: number for number, trigger in enumerate(triggers)}
         lengths = sorted({len(trigger) for trigger in triggers})
-        for at, tag in enumerate(tags):
-            begin = self._begin(tag, written.items[self.place.items + at])
+        for at, tag in enumerate(tags[:self.place.size]):       # a copy, for another thread may change the list
+            begin = self._begin(tag, written.items[self.place.first_item + at])
             fitting = -1
             if begin is not None:
                 rest(4 + 4 * <int>len(lengths))
@@ -178,7 +178,7 @@ cdef class DeferrableCalls:
 
     def text(self, int at):
         """A tag as it was written."""
-        return _taken(self.written, self.written.items[self.place.items + at])
+        return _taken(self.written, self.written.items[self.place.first_item + at])
 
     def whole_text(self):
         """The whole list as it was written."""
