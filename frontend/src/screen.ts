@@ -103,6 +103,8 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const paper = h("div", { class: "ms-paper" }, copy, box);
   const play = button("↻", "replay the text (space)", "play", () => (playing ? hold() : start()));
   const said = h("span", { class: "ms-muted", "data-testid": "speaker" });
+  let doing = "", since = 0, clock = 0; // what goes on, and since when
+  const clocked = () => put(said, `${doing} … ${Math.floor((Date.now() - since) / 1000)} s`);
   const where = h("span", { class: "ms-muted ms-num", "data-testid": "place" });
   const busy = h("span", { class: "ms-busy", role: "status", "data-testid": "kernel-busy" });
   const ended = h("span", { class: "ms-outcome", role: "status", "data-testid": "outcome" });
@@ -290,12 +292,18 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     for (const [node, value] of [[prompt, now.prompt], [seed, now.seed], [warmth, now.temperature], [limit, now.limit], [manner, now.chat === false ? "raw" : "chat"]] as const)
       settle(node, String(value ?? ""));
     if (document.activeElement !== constrained) constrained.checked = now.grammar !== false;
-    const running = Boolean(now.running || now.busy);
-    for (const node of [run, step, paste, share, gallery, tokenizer, speaker, reads, tools]) node.disabled = view.offline() || running;
-    stop.disabled = view.offline() || !now.running;
+    const goes = view.offline() ? "" : now.busy || "", running = Boolean(goes);
+    for (const node of [paste, gallery]) node.disabled = view.offline();
+    for (const node of [run, step, share, tokenizer, speaker, reads, tools]) node.disabled = view.offline() || running;
+    stop.disabled = !running;
     said.title = now.speaker || "";
-    put(said, now.busy ? `${now.busy} …` : now.speaker || "");
-    said.classList.toggle("ms-waits", Boolean(now.busy));
+    if (goes !== doing) {
+      [doing, since] = [goes, Date.now()];
+      clearInterval(clock);
+      clock = goes ? window.setInterval(clocked, 1000) : 0;
+    }
+    if (goes) clocked(); else put(said, now.speaker || "");
+    said.classList.toggle("ms-waits", running);
     gallery.title = gallery.selectedOptions[0]?.textContent || "";
     tell();
     const end = now.outcome;
@@ -375,5 +383,5 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   view.on("change:here", soon(drawHere));
   view.draws(["text"], drawText);
   view.draws(["bar"], drawBar);
-  view.defer(hold);
+  view.defer(() => { hold(); clearInterval(clock); });
 });

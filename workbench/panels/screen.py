@@ -204,7 +204,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         self._settings = Settings()
         self._ran: Ran | None = None
         self._plays = 0
-        self._busy = ""
+        self._busy = ""  # what is done before a model reads
+        self._task: object = None  # what it is done for; another one where that was let go of
         self._said: tuple[tuple[Step, ...], list[Token]] = ((), [])  # the last conversion of a run's steps
         self._before: tuple[Sequence[Token], bool] = (), True  # what wrote the text that a run goes on with
         self._note = ""  # what was done in place of what was there
@@ -223,6 +224,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             "step": lambda message: self._run(message, begin=self.session.index, more=1),
             "branch": self._branch,
             "continue": self._continue,
+            "stop": lambda _message: self._stop(),
             "choose": self._choose,
             "tell": self._tell,
             "reads": self._read,
@@ -256,6 +258,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
 
     def update(self, change: Change | None) -> None:
         session = self.session
+        if session.model.is_running:
+            self._busy = ""
         self._recall()
         if self._guess and session.edits.draft is None:  # the mistake was mended
             self._note, self._guess = "", False
@@ -388,15 +392,22 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         text = session.document, session.edits.draft, session.steps, session.tokenizer, desk.reading
         chosen = self._entry, self._recording, self._model, self._models, self._settings
         opened = self._recent, self._plays, self._offer
-        return (*run, *text, *chosen, *opened, self._busy, self._note, self._untold, self.message or desk.trouble)
+        return (*run, *text, *chosen, *opened, self._doing(), self._note, self._untold, self.message or desk.trouble)
+
+    def _doing(self) -> str:
+        """What is going on, in words; "" where nothing is."""
+        run = self.session.model.current
+        if run is None:
+            return self._busy
+        steps = run.stream.steps
+        reads = not steps or steps[-1].given
+        return f"{_named(self._model)} {'reads the prompt' if reads else 'writes'}"
 
     def _bar(self) -> dict[str, Any]:
         session, trace, run = self.session, self.session.trace, self.session.model.current
         draft, speaker, look = session.edits.draft, "", ""
         shown = session.document if draft is None else draft.source
-        if run is not None:
-            speaker = f"{_named(self._model)} writes"
-        elif trace is not None and matched(session.steps, self._convert(trace.generation.steps)):
+        if run is None and trace is not None and matched(session.steps, self._convert(trace.generation.steps)):
             made = trace.generation
             ran = self._ran_of(made)
             speaker = f"{_named(made.model if ran is None else ran.word)} wrote this"
@@ -404,7 +415,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
                 speaker += ", under another source: Run lets it write under this one"
             elif session.model.replaced:
                 speaker += f", in tokens of its own ({session.tokenizer.name})"
-        elif self._recording is not None and matched(session.steps, self._recording.tokens):
+        elif run is None and self._recording is not None and matched(session.steps, self._recording.tokens):
             speaker = f"a recorded run of {_named(self._recording.model)}"
             look = "" if self._entry is None else self._entry.look
         return {
@@ -420,7 +431,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             "look": look,
             **asdict(self._settings),
             "running": session.model.is_running,
-            "busy": self._busy,
+            "busy": self._doing(),
             "message": self.message or self.desk.trouble,
             "note": f"{draft.status} {self._note}" if draft is not None and self._note else self._note or self._untold,
             "back": bool(self._note),
@@ -511,7 +522,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         if entry is None:
             raise ValueError(f"the gallery has no {name!r}: {', '.join(one.name for one in GALLERY)}")
         session = self.session
-        session.model.stop()
+        self._let_go()
         first = not session.steps and not session.edits.can_undo
         with session.inspect.held(), self.view.hold_sync(), session.edits.as_one():  # one message for all, and one edit
             self._entry, self._recording, self._edited = entry, recorded(entry.name), None
@@ -568,6 +579,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             self._tell_bar()
 
     def _take(self, source: Source) -> None:
+        self._let_go()
         note_opened(source)
         self._recent, self._edited = opened_last(), source
         self._entry = self._recording = None
@@ -590,17 +602,38 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             raise ValueError("wait until the run has ended, or stop it")
         word, prompt = self._model, str(message.get("prompt") or "")
         chat = None if message.get("chat", True) else False
-        self._busy = f"loading {NAMES[word]}" if word not in _models else ""
+        task = self._occupy(word)
 
         def work() -> None:
             model = load(word)
             told = model.tokenizer.decode(model.encode_prompt(prompt, chat=chat), skip_special=False)
-            self.view.send({"reads": told})
+            if self._task is task:
+                self.view.send({"reads": told})
 
-        self.begin(work, self._idle)
+        self.begin(work, lambda: self._idle(task))
 
-    def _idle(self) -> None:
-        self._busy = ""
+    def _occupy(self, word: str) -> object:
+        """A model is about to be asked, and is loaded first if it was not: until `_idle` of what this returns."""
+        self._busy = f"{_named(word)} {'begins' if word in _models else 'loads'}"
+        task = self._task = object()
+        return task
+
+    def _idle(self, task: object) -> None:
+        if self._task is task:
+            self._busy = ""
+
+    def _let_go(self) -> None:
+        """Something else is opened: what was begun before is not waited for."""
+        self._task, self._busy = None, ""
+        self.session.model.leave()
+
+    def _stop(self) -> None:
+        """End the run, or let go of a model before it is loaded."""
+        if self.session.model.is_running:
+            self.session.model.stop()
+        else:
+            self._let_go()
+            self._note = ""
 
     def _choose(self, message: Message) -> None:
         if message.get("model") in NAMES:
@@ -694,13 +727,15 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         if constrained and session.document.language not in WITH_FREE_TEXT:
             stop = ()
         wrote = "" if trace is None else trace.generation.model
-        self._busy = f"loading {NAMES[word]}" if word not in _models else ""
+        task = self._occupy(word)
         self._before = self._tokens()
-        ran = self._ran = Ran(word, settings.prompt, chat, more is not None)
+        ran = Ran(word, settings.prompt, chat, more is not None)
 
         def work() -> None:
             model = load(word)
-            self._busy = ""
+            if self._task is not task:
+                return
+            self._ran = ran
             first = given
             if not all(isinstance(one, bytes) for one in given) and wrote != model.name:
                 first = [one if isinstance(one, bytes) else one.token for one in given]
@@ -721,15 +756,16 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
                 stop=stop,
                 complete=constrained and more is None,
             ).generation
-            if made.finish_reason == "stop" and not (made.steps and made.steps[-1].is_stop):
-                session.edits.shorten(len(made.text_bytes))
+            with session.inspect.held():
+                if self._task is task and made.finish_reason == "stop" and not (made.steps and made.steps[-1].is_stop):
+                    session.edits.shorten(len(made.text_bytes))
             ran.early = ended_early(made, len(first))
 
         def ended() -> None:
-            self._busy = ""
             ran.trouble = self.message
-            if session.trace is not None and session.trace is not trace:
+            if self._task is task and session.trace is not None and session.trace is not trace:
                 ran.made, ran.document = session.trace.generation, session.document
+            self._idle(task)
 
         self.begin(work, ended)
 
