@@ -4,9 +4,9 @@
 //   text  { tokens: [[text, how, mask, us, told, sure]], parts: [[name, hue, count]], refused }
 //   here  { place, where, next: [row], wanted: [row], end, more, died, note, whole, parses }, a row { shown, text, before, after, taken, why, keyword, group, chip, token }
 //   bar   what can be chosen and what was; `offer` is what a click makes of a paste that failed; `outcome` { kind, told, goes_on } is how the run ended; `plays` counts the recordings that were opened
-// Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "run" | "step" | "branch" | "continue",
-// prompt, seed, temperature, grammar, limit, chat}, {kind: "choose", model | tokenizer | chat | tool_choice}, {kind: "tell", prompt}, {kind: "reads", prompt, chat}, {kind: "models"},
-// {kind: "share" | "copy" | "offer"}, and the desk's own: goto, move, prefix, text, token, stop; asked {type: "tokens", group, chip}
+// Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "offer" | "run" | "step" | "branch" | "continue" | "tell" | "reads"}, all
+// with { prompt, seed, temperature, grammar, limit, chat }, what stands in the fields; {kind: "choose", model | tokenizer | chat | tool_choice},
+// {kind: "share" | "copy" | "models"}, and the desk's own: goto, move, prefix, text, token, stop; asked {type: "tokens", group, chip}
 // of a row that is open, and {type: "parses"} where the text is `whole`: the answer is in `here`.
 // Python to browser: {save: name, text}, a file to keep; {copy: text, said}, for the clipboard; {reads: text}, the prompt as the model reads it.
 //
@@ -51,7 +51,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   // -- the top: what is opened ---------------------------------------------------------------------------------------
   const choice = (label: string, testid: string, action: (value: string) => void) =>
     h("select", { "aria-label": label, title: label, "data-testid": testid, onchange: (event: any) => action(event.target.value) });
-  const gallery = choice("gallery", "gallery", (name) => { if (name) { settled.clear(); send({ kind: "open", name }); } });
+  const gallery = choice("gallery", "gallery", (name) => { if (name) begin("open", { name }); });
   const tokenizer = choice("tokenizer", "tokenizer", (name) => send({ kind: "choose", tokenizer: name }));
   const speaker = choice("model", "model", (name) => send({ kind: "choose", model: name }));
   speaker.onpointerenter = speaker.onfocus = () => { if (!view.offline()) model.send({ kind: "models" }); }; // one may have been fetched meanwhile
@@ -63,7 +63,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const file = h("input", { type: "file", "aria-label": "a file", "data-testid": "paste-file", onchange: async () => { const [chosen] = file.files || []; if (chosen) area.value = await chosen.text(); file.value = ""; } });
   const sheet = h("div", { class: "ms-first-sheet", hidden: true }, area, h("div", {}, file,
     button("cancel", "open nothing (Esc)", "paste-cancel", () => { sheet.hidden = true; }),
-    button("open", "open this source", "paste-open", () => { sheet.hidden = true; settled.clear(); send({ kind: "paste", text: area.value }); })));
+    button("open", "open this source", "paste-open", () => { sheet.hidden = true; begin("paste", { text: area.value }); })));
   const top = h("div", { class: "ms-first-bar" }, h("b", {}, "Maskscope"), gallery, paste, h("label", {}, "tokenizer ", tokenizer), h("span", { class: "ms-grow" }),
     share, picture, button("?", "what one sees here, and the keys", "first-help", () => about.showModal()), sheet);
   const dialog = (title: string, testid: string, inside: HTMLElement) => {
@@ -82,15 +82,16 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const limit = h("input", { type: "number", min: 1, step: 16, class: "ms-limit", "aria-label": "most tokens", "data-testid": "limit", title: "a run has at most so many tokens; under a grammar its text is whole by then" });
   const manner = choice("as chat, raw", "chat", (value) => send({ kind: "choose", chat: value === "chat" }));
   manner.append(h("option", { value: "chat" }, "as chat"), h("option", { value: "raw" }, "raw"));
-  const reads = button("what it reads", "the prompt as the model reads it, with what its chat template adds", "reads", () => send({ kind: "reads", prompt: prompt.value, chat: manner.value === "chat" }));
+  const reads = button("what it reads", "the prompt as the model reads it, with what its chat template adds", "reads", () => ask("reads"));
   const tools = choice("tool choice", "tool-choice", (value) => send({ kind: "choose", tool_choice: value }));
   const toolbox = h("label", { title: "which tools the model may call" }, "calls ", tools);
-  const tell_ = button("tell it the schema", "the model does not see the grammar, which holds only its text: put the schema, or the tools and how they are called, into the prompt", "tell", () => { prompt.blur(); send({ kind: "tell", prompt: prompt.value }); });
+  const tell_ = button("tell it the schema", "the model does not see the grammar, which holds only its text: put the schema, or the tools and how they are called, into the prompt", "tell", () => { prompt.blur(); ask("tell"); });
   const constrained = h("input", { type: "checkbox", title: "without it the model is free, and what the grammar refuses is marked", "data-testid": "under-grammar" });
   const run = button("▶ Run", "let the model write, from the beginning or from what you typed", "run", () => ask("run"));
   const step = button("▸| Step", "let the model write one token here", "step", () => ask("step"));
   const stop = button("■ Stop", "end the run before the next token", "stop-run", () => { hold(); model.send({ kind: "stop" }); });
-  const ask = (kind: string) => { flush(); send({ kind, prompt: prompt.value, seed: Number(seed.value), temperature: Number(warmth.value), grammar: constrained.checked, limit: Number(limit.value), chat: manner.value === "chat" }); };
+  const ask = (kind: string, more = {}) => { flush(); send({ kind, ...more, prompt: prompt.value, seed: Number(seed.value), temperature: Number(warmth.value), grammar: constrained.checked, limit: Number(limit.value), chat: manner.value === "chat" }); };
+  const begin = (kind: string, more = {}) => { settled.clear(); ask(kind, more); }; // with what Python then says of the fields
   const controls = h("div", { class: "ms-ask" }, h("label", { class: "ms-wide-label" }, "Prompt ", prompt), h("div", { class: "ms-set" }, run, step, stop,
     h("label", {}, constrained, " grammar"), h("label", {}, "model ", speaker), h("label", {}, "seed ", seed), h("label", {}, "temp ", warmth), h("label", {}, "at most ", limit), manner, reads));
   const look = h("span", { role: "status", "data-testid": "look" });
@@ -136,7 +137,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     told = now;
     const [said, offered, takes, disabled] = now;
     look.classList.toggle("ms-wrong", Boolean(wrong));
-    look.replaceChildren(said, ...(offered ? [" ", h("button", { type: "button", title: "open it so", disabled, "data-testid": "offer", onclick: () => send({ kind: "offer" }) }, offered)] : []),
+    look.replaceChildren(said, ...(offered ? [" ", h("button", { type: "button", title: "open it so", disabled, "data-testid": "offer", onclick: () => begin("offer") }, offered)] : []),
       ...(takes ? [" ", h("button", { type: "button", title: note, disabled, "data-testid": "take-back", onclick: () => send({ kind: "undo" }) }, "take it back")] : []));
     look.title = look.textContent || "";
   };

@@ -590,7 +590,7 @@ def test_another_source_begins_with_nothing_and_one_undo_brings_the_former_back(
         do(panel, "paste", text='root ::= "a"+ "b"')
         bar: Any = explorer.views["screen"].bar  # type: ignore[attr-defined]
         assert (session.steps, session.examples, session.edits.kept) == ((), (), ())
-        assert (bar["prompt"], bar["seed"], bar["entry"]) == ("", 1, "")
+        assert (bar["prompt"], bar["seed"], bar["entry"]) == ("", before[4]["seed"], "")
         assert "Ctrl+Z" in bar["note"]
         do(panel, "undo")
         assert state_of(explorer) == before

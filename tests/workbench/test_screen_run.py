@@ -310,6 +310,29 @@ def test_what_the_model_reads_is_told_before_it_runs(explorer: Explorer, monkeyp
     assert "no tokens" in bar(explorer)["message"]
 
 
+def test_what_a_person_has_set_stays_where_another_source_is_pasted(explorer: Explorer) -> None:
+    fields = {"seed": 7, "temperature": 0.25, "grammar": False, "limit": 33, "chat": False}
+    panel(explorer).received({"kind": "tell", **fields, "prompt": "Where is Lund?"})
+    told = bar(explorer)["prompt"]
+    panel(explorer).received({"kind": "paste", "text": '{"const": 1}', **fields, "prompt": told})
+    now = bar(explorer)
+    assert {name: now[name] for name in fields} == fields
+    assert now["prompt"] == "Where is Lund?"  # the schema of before is not this one's
+    explorer.desk.do("undo")
+    assert bar(explorer)["prompt"] == told
+    # What the gallery asks is nobody's own; where nothing is opened all stays.
+    panel(explorer).received({"kind": "open", "name": "tool_call", **fields, "prompt": "mine"})
+    entry = bar(explorer)
+    assert entry["prompt"].endswith("Assistant:")
+    assert (entry["grammar"], entry["limit"]) == (True, 33)
+    panel(explorer).received({"kind": "paste", "text": "celsius", **fields, "prompt": "typed"})
+    assert bar(explorer)["offer"]
+    assert bar(explorer)["prompt"] == "typed"
+    panel(explorer).received({"kind": "offer", **fields, "prompt": entry["prompt"]})
+    assert explorer.session.document.text == "celsius"
+    assert (bar(explorer)["prompt"], bar(explorer)["seed"]) == ("", 7)
+
+
 def test_calls_are_chosen_where_the_source_has_tools(explorer: Explorer) -> None:
     assert "tool_choices" not in bar(explorer)
     panel(explorer).open("tool_call")

@@ -218,8 +218,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         self._edited: Source | None = None  # what stands among those for the source that is edited here
         self._opened_on = self.session.document.text
         actions: dict[str, Callable[[Message], object]] = {
-            "open": lambda message: self.open(str(message.get("name"))),
-            "paste": lambda message: self._paste(str(message.get("text") or "")),
+            "open": self._open,
+            "paste": self._paste,
             "run": self._go_on,
             "step": lambda message: self._run(message, begin=self.session.index, more=1),
             "branch": self._branch,
@@ -509,6 +509,10 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             self._offer = None
         super().received(content)
 
+    def _open(self, message: Message) -> None:
+        self._hear(message)
+        self.open(str(message.get("name")))
+
     def open(self, name: str) -> None:
         """Open an entry of the gallery, with its recorded run where there is one, which plays; or, by `recent-` and its
         mark, what a person opened before."""
@@ -552,7 +556,23 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         recording = self._recording
         self._settings = replace(self._settings, seed=recording.seed, temperature=recording.temperature)
 
-    def _paste(self, text: str) -> None:
+    def _hear(self, message: Message) -> Settings:
+        """What stands in the fields, which the browser tells with what it asks for."""
+        now = self._settings
+        self._settings = settings = Settings(
+            str(message.get("prompt", now.prompt) or ""),
+            int(message.get("seed", now.seed) or 0),
+            float(message.get("temperature", now.temperature) or 0.0),
+            bool(message.get("grammar", now.grammar)),
+            max(1, min(MOST_TOKENS, int(message.get("limit", now.limit) or MAX_TOKENS))),
+            bool(message.get("chat", now.chat)),
+        )
+        self._remember()
+        return settings
+
+    def _paste(self, message: Message) -> None:
+        text = str(message.get("text") or "")
+        self._hear(message)
         try:
             self._take(Source.of(text).spread())
         except FileNotFoundError:
@@ -582,8 +602,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         self._let_go()
         note_opened(source)
         self._recent, self._edited = opened_last(), source
+        self._settings, self._note = replace(self._settings, prompt=self._own_prompt()), OPENED
         self._entry = self._recording = None
-        self._settings, self._note = Settings(), OPENED
         self._memo = memo = Memo(None, None, self._model, self._settings)
         self.desk.do("open", text=source.text, language=source.language, options=dict(source.options), memo=memo)
         self._guess = self.session.edits.draft is not None
@@ -591,22 +611,28 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             why = f": {source.why}" if source.why != SAID else ""
             self._note = f"Read as {source.title}{why}. {OPENED}"
 
+    def _own_prompt(self) -> str:
+        """What a person asks, without what it tells of this source; "" where an entry of the gallery asks it."""
+        told = _telling(self.session.document)[0]
+        prompt = self._settings.prompt.removesuffix(told).rstrip() if told else self._settings.prompt
+        return "" if any(prompt == entry.prompt for entry in GALLERY) else prompt
+
     def _tell(self, message: Message) -> None:
         """Put the schema or the tools into the prompt: a model sees nothing of a grammar."""
-        told = f"{message.get('prompt') or ''}\n\n{_telling(self.session.document)[0]}".lstrip()
+        told = f"{self._hear(message).prompt}\n\n{_telling(self.session.document)[0]}".lstrip()
         self._settings = replace(self._settings, prompt=told)
 
     def _read(self, message: Message) -> None:
         """Tell the prompt as the model reads it, with what its chat template adds."""
         if self.session.model.is_running or self._busy:
             raise ValueError("wait until the run has ended, or stop it")
-        word, prompt = self._model, str(message.get("prompt") or "")
-        chat = None if message.get("chat", True) else False
+        word, asked = self._model, self._hear(message)
         task = self._occupy(word)
 
         def work() -> None:
             model = load(word)
-            told = model.tokenizer.decode(model.encode_prompt(prompt, chat=chat), skip_special=False)
+            ids = model.encode_prompt(asked.prompt, chat=None if asked.chat else False)
+            told = model.tokenizer.decode(ids, skip_special=False)
             if self._task is task:
                 self.view.send({"reads": told})
 
@@ -709,16 +735,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         kept = begin if isinstance(begin, int) else len(begin)
         with session.edits.as_one():  # the settings of before belong to the text of before
             self._note = REPLACED if len(session.steps) > kept or session.edits.refused not in (b"", then) else ""
-        limit = int(message.get("limit") or MAX_TOKENS)
-        self._settings = settings = Settings(
-            str(message.get("prompt") or ""),
-            int(message.get("seed") or 0),
-            float(message.get("temperature") or 0.0),
-            bool(message.get("grammar", True)),
-            max(1, min(MOST_TOKENS, limit)),
-            bool(message.get("chat", self._settings.chat)),
-        )
-        self._remember()
+        settings = self._hear(message)
         word, trace = self._model, session.trace
         known = () if trace is None else trace.generation.steps
         given = self._given(begin, known)
