@@ -294,6 +294,30 @@ def test_the_gallery_names_what_is_open(page: Page) -> None:
     expect(page.get_by_test_id("text")).to_have_value(text)
 
 
+def test_undo_in_the_source_goes_on_with_the_session(page: Page) -> None:
+    gallery, editor = page.get_by_test_id("gallery"), page.locator(".ms-first").get_by_test_id("grammar-editor")
+    page.get_by_test_id("paste").click()
+    page.get_by_test_id("paste-text").fill('root ::= "b"')
+    page.get_by_test_id("paste-open").click()
+    expect(editor).to_have_text('root ::= "b"')
+    editor.click()
+    editor.press("Control+End")
+    page.keyboard.type("+")
+    expect(editor).to_have_text('root ::= "b"+')
+    editor.press("Control+z")  # the editor's own
+    expect(editor).to_have_text('root ::= "b"')
+    expect(page.locator(".ms-source.ms-pending")).to_have_count(0)
+    editor.press("Control+z")
+    expect(gallery).to_have_value("strict_json")
+    expect(editor).to_contain_text("population")
+    expect(editor).to_be_focused()
+    editor.press("Control+Shift+z")
+    expect(gallery).to_have_value("")
+    expect(editor).to_have_text('root ::= "b"')
+    editor.press("Control+z")
+    expect(gallery).to_have_value("strict_json")
+
+
 def test_what_is_open_lists_its_tokens_and_what_is_ambiguous_leads_to_its_trees(page: Page) -> None:
     page.get_by_test_id("paste").click()
     page.get_by_test_id("paste-text").fill('root ::= sum "."\nsum ::= sum "+" sum | [1-9]\n')
