@@ -377,6 +377,25 @@ def test_the_panels_are_under_the_hood(page: Page) -> None:
     expect(page.get_by_test_id("next-rows")).to_be_visible()
 
 
+def test_a_dialog_of_jupyterlab_lies_over_the_whole_window(page: Page) -> None:
+    screen, dialog = page.locator(".ms-view.ms-first"), page.locator(".jp-Dialog")
+    page.get_by_test_id("full").click()
+    expect(screen).to_have_class(re.compile(r"\bms-full\b"))
+    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:restart-kernel'); return 1; }")
+    button = dialog.locator("button.jp-mod-reject").first
+    button.wait_for()
+    over = """node => { const { x, y, width, height } = node.getBoundingClientRect();
+      return node.contains(document.elementFromPoint(x + width / 2, y + height / 2)); }"""
+    page.wait_for_function(over, arg=button.element_handle())
+    page.screenshot(path=SHOTS / "screen-full-dialog.png")
+    assert dialog.evaluate("node => node.contains(document.activeElement)")
+    button.click()
+    expect(dialog).to_have_count(0)
+    expect(screen).to_have_class(re.compile(r"\bms-full\b"))
+    page.get_by_test_id("full").click()
+    expect(screen).not_to_have_class(re.compile(r"\bms-full\b"))
+
+
 def test_a_model_is_run_from_the_screen(page: Page) -> None:
     pytest.importorskip("torch")
     page.get_by_test_id("gallery").select_option("tool_call")
