@@ -457,6 +457,8 @@ def test_mechanisms_are_left_out_from_the_screen(page: Page) -> None:
     expect(page.get_by_test_id("ablate-stop")).to_be_disabled()
     page.screenshot(path=SHOTS / "screen-ablate.png")
     assert page.evaluate(CONTROLS) <= 40
+    for name in ("share", "figure", "copy-text", "copy-python"):
+        expect(page.get_by_test_id(name)).to_be_in_viewport()
     for button, told, begins in (("table", "the table", "without\t"), ("code", "the line for a cell", "wb.ablate(")):
         page.get_by_test_id(f"copy-{button}").click()
         expect(page.get_by_text(f"copied: {told}", exact=True)).to_be_visible()
