@@ -107,6 +107,8 @@ def test_it_is_alive_when_it_opens_and_nothing_is_typed(page: Page) -> None:
     expect(page.get_by_test_id("speaker")).to_contain_text("a recorded run of SmolLM2")
     for part in ("free text", "trigger", "get_weather"):
         expect(page.get_by_test_id("modes")).to_contain_text(part)
+    free = page.get_by_test_id("modes").get_by_title("free text").first.locator("span")
+    assert free.evaluate("node => node.scrollWidth <= node.clientWidth"), "its first word is whole"
     leaf = page.locator(".ms-copy .ms-tok.leaf").first
     expect(leaf).to_have_attribute("title", re.compile(r"; as a whole /\w+ had a probability of [\d.e-]+ %$"))
     assert re.fullmatch(r"\d+%", leaf.evaluate("node => node.style.getPropertyValue('--doubt')"))
