@@ -119,14 +119,14 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
 
   // -- the place -----------------------------------------------------------------------------------------------------
   const source = h("div", { class: "ms-first-source" }, toolbox, h("div", { "data-slot": "source" }));
-  const next = h("div", { class: "ms-rows", "data-testid": "next-rows" });
+  const next = h("div", { class: "ms-rows ms-next-rows", "data-testid": "next-rows" });
   const wanted = h("div", { class: "ms-rows", "data-testid": "wanted-rows" });
   const end = h("span", { class: "ms-end", "data-testid": "end" });
   const parses = button("ambiguous", "the rules derive this text in several ways: show the parse trees (Derivation)", "parses", () => reveal(view.root, "tree"));
   const reason = h("div", { class: "ms-why-line", role: "status", hidden: true, "data-testid": "why-line" });
-  const why = button("why", "what the grammar says of it", "why", () => { reason.hidden = !reason.hidden; reason.scrollIntoView({ block: "nearest" }); });
-  const branch = button("branch", "let the model go on with what it wanted, free of the grammar; Ctrl+Z brings this text back", "branch-here", () => ask("branch"));
-  const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next", end, parses), next, h("div", { class: "ms-cap" }, "Wanted"), wanted, reason);
+  const why = button("why", "", "why", () => { reason.hidden = !reason.hidden; reason.scrollIntoView({ block: "nearest" }); });
+  const branch = button("branch", "", "branch-here", () => ask("branch"));
+  const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next", end, parses), next, h("div", { class: "ms-cap" }, "Wanted", why, branch), wanted, reason);
   // What Python objects to stands beside what is shown; else what was done here, until something else is.
   let shown: Node | string = "", told: unknown[] = [];
   const show = (node: Node | string) => { shown = node; tell(); };
@@ -257,9 +257,11 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
       (more || !rows.length) && muted(more || "nothing: the text has ended"), listed && tokensOf(listed));
     next.classList.toggle("ms-chips", rows[0]?.before == null);
     branch.disabled = view.offline();
-    wanted.replaceChildren(...refused.map((row, k) => h("div", { class: "ms-wanted" }, h("code", {}, row.shown), share(row.before ?? 0), h("span", { class: "ms-cross" }, "✗"),
-      h("span", { class: "ms-keyword" }, code(row.keyword || row.why)), ...(k ? [] : [why, branch]))), ...(refused.length ? [] : [muted(here().note || told_(tokens, at))]));
+    wanted.replaceChildren(...refused.map((row) => h("div", { class: "ms-wanted" }, h("code", {}, row.shown), share(row.before ?? 0), h("span", { class: "ms-cross" }, "✗"),
+      h("span", { class: "ms-keyword" }, code(row.keyword || row.why)))), ...(refused.length ? [] : [muted(here().note || told_(tokens, at))]));
     const [first] = refused;
+    why.hidden = branch.hidden = !first;
+    if (first) [why.title, branch.title] = [`why the grammar refuses ${first.shown}`, `let the model go on with ${first.shown}, free of the grammar; Ctrl+Z brings this text back`];
     reason.replaceChildren(...(died || first ? [code(died || `${first!.shown} is refused: ${first!.why}`)] : []));
     reason.classList.toggle("ms-died", Boolean(died));
     if (died || !first || had) reason.hidden = !died;

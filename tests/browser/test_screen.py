@@ -350,6 +350,22 @@ def test_what_is_open_lists_its_tokens_and_what_is_ambiguous_leads_to_its_trees(
     page.get_by_test_id("hood").click()
 
 
+def test_what_the_model_wanted_stays_in_sight_however_much_may_come(page: Page) -> None:
+    words = " | ".join(f'"{6 * letter} "' for letter in "abcdefghijklmnopqrstuvwxyz")
+    page.get_by_test_id("paste").click()
+    page.get_by_test_id("paste-text").fill(f"root ::= ({words})*")
+    page.get_by_test_id("paste-open").click()
+    page.get_by_test_id("text").fill("aaaaaa bbbbbb " * 40)
+    page.wait_for_function(READ)
+    rows = page.get_by_test_id("next-rows")
+    expect(rows.get_by_role("button")).to_have_count(26 + 1)
+    assert rows.evaluate("node => node.scrollHeight > node.clientHeight")
+    wanted = page.get_by_test_id("wanted-rows")
+    expect(wanted).to_have_text("no model wrote here yet")
+    expect(wanted).to_be_in_viewport(ratio=1)
+    page.screenshot(path=SHOTS / "screen-many.png")
+
+
 def test_help_says_what_one_sees_and_closes(page: Page) -> None:
     page.get_by_test_id("gallery").select_option("tool_call")
     page.get_by_test_id("hood").click()
