@@ -26,9 +26,9 @@ const SIGNS: Record<string, string> = { " ": "␣", "\n": "↵", "\t": "→" };
 const COME_BY = ["this parser state was met before: its mask is looked up", "a new parser state: its mask is put together from token sets that are known", "a new parser state: the vocabulary, or part of it, is walked"];
 const ABOUT = [
   ["what this is", "A language model writes a text, token by token, and a grammar (or a JSON schema, or tools) takes away the tokens that would break it. Here one sees what that did to the model, why, and what it cost; and can change everything: the source below, the text itself, the prompt."],
-  ["paste / open", "A source of your own: a JSON schema, tools, a grammar, a regular expression. The `gallery` beside it has examples with recorded runs. `tokenizer`: into whose tokens the text is cut. `share` keeps a page that needs no Python, `figure` a picture of the text."],
+  ["paste / open", "A source of your own: a JSON schema, tools, a grammar, a regular expression. The `gallery` beside it has examples with recorded runs. `vocabulary`: whose tokens the text is cut into and masks allow; a model that runs brings its own. `share` keeps a page that needs no Python, `figure` a picture of the text."],
   ["Run, Step, Stop", "A model answers the prompt. At each token the mask takes away what would leave the grammar. `Run` writes a text, `Step` one token, `Stop` ends a run, `continue` goes on from where it was cut. `copy text`, `copy code`: what was written, and the Python that writes it again."],
-  ["grammar, model …", "Without `grammar` the model is free, and what the grammar refuses is marked. `seed`: the same one draws the same tokens. `temp`: the temperature. `at most`: the most tokens. `as chat`, `raw`: with the model's chat template, or without; `what it reads` shows the prompt with it. `tell it the schema`, or the tools, puts them into the prompt: a model sees nothing of a grammar. `calls`: which tools it may call."],
+  ["grammar, model …", "`model`: the one that writes. Without `grammar` it is free, and what the grammar refuses is marked. `seed`: the same one draws the same tokens. `temp`: the temperature. `at most`: the most tokens. `as chat`, `raw`: with the model's chat template, or without; `what it reads` shows the prompt with it. `tell it the schema`, or the tools, puts them into the prompt: a model sees nothing of a grammar. `calls`: which tools it may call, and in whose format calls are written, which need not be its own."],
   ["agreed", `Green: ${TOLD.agreed}.`],
   ["pushed", `Yellow: ${TOLD.pushed}.`],
   ["overruled", `Orange: ${TOLD.overruled}, and another token was written.`],
@@ -52,8 +52,10 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const choice = (label: string, testid: string, action: (value: string) => void) =>
     h("select", { "aria-label": label, title: label, "data-testid": testid, onchange: (event: any) => action(event.target.value) });
   const gallery = choice("gallery", "gallery", (name) => { if (name) begin("open", { name }); });
-  const tokenizer = choice("tokenizer", "tokenizer", (name) => send({ kind: "choose", tokenizer: name }));
+  const tokenizer = choice("vocabulary", "tokenizer", (name) => send({ kind: "choose", tokenizer: name }));
+  tokenizer.title = "whose tokens the text is cut into and masks allow; a model that runs brings its own";
   const speaker = choice("model", "model", (name) => send({ kind: "choose", model: name }));
+  speaker.title = "the model that writes";
   speaker.onpointerenter = speaker.onfocus = () => { if (!view.offline()) model.send({ kind: "models" }); }; // one may have been fetched meanwhile
   const paste = button("paste / open", "paste a schema, tools, a grammar or a regular expression", "paste", () => { sheet.hidden = !sheet.hidden; area.value = ""; if (!sheet.hidden) area.focus(); });
   const share = button("share", "keep this as a page that needs no Python", "share", () => send({ kind: "share" }));
@@ -64,7 +66,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const sheet = h("div", { class: "ms-first-sheet", hidden: true }, area, h("div", {}, file,
     button("cancel", "open nothing (Esc)", "paste-cancel", () => { sheet.hidden = true; }),
     button("open", "open this source", "paste-open", () => { sheet.hidden = true; begin("paste", { text: area.value }); })));
-  const top = h("div", { class: "ms-first-bar" }, h("b", {}, "Maskscope"), gallery, paste, h("label", {}, "tokenizer ", tokenizer), h("span", { class: "ms-grow" }),
+  const top = h("div", { class: "ms-first-bar" }, h("b", {}, "Maskscope"), gallery, paste, h("label", {}, "vocabulary ", tokenizer), h("span", { class: "ms-grow" }),
     share, picture, button("?", "what one sees here, and the keys", "first-help", () => about.showModal()), sheet);
   const dialog = (title: string, testid: string, inside: HTMLElement) => {
     const made = h("dialog", { class: "ms-view ms-about", "aria-label": title, "data-testid": testid, onclick: (event: Event) => { if (event.target === made) made.close(); } },
@@ -84,7 +86,8 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   manner.append(h("option", { value: "chat" }, "as chat"), h("option", { value: "raw" }, "raw"));
   const reads = button("what it reads", "the prompt as the model reads it, with what its chat template adds", "reads", () => ask("reads"));
   const tools = choice("tool choice", "tool-choice", (value) => send({ kind: "choose", tool_choice: value }));
-  const toolbox = h("label", { title: "which tools the model may call" }, "calls ", tools);
+  const format = h("span", { class: "ms-muted", title: "how calls are written, which `model` in the source says; the model that writes may be another", "data-testid": "call-format" });
+  const toolbox = h("div", { class: "ms-toolbox" }, h("label", { title: "which tools the model may call" }, "calls ", tools), format);
   const tell_ = button("tell it the schema", "the model does not see the grammar, which holds only its text: put the schema, or the tools and how they are called, into the prompt", "tell", () => { prompt.blur(); ask("tell"); });
   const constrained = h("input", { type: "checkbox", title: "without it the model is free, and what the grammar refuses is marked", "data-testid": "under-grammar" });
   const run = button("▶ Run", "let the model write, from the beginning or from what you typed", "run", () => ask("run"));
@@ -290,8 +293,10 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     offer(gallery, [...(now.entry ? [] : [["", now.title || "your source"]]), ...(now.gallery || []), ...(now.recent || [])], now.entry || "");
     offer(tokenizer, (now.tokenizers || []).map((name: string) => [name, name]), now.tokenizer);
     offer(speaker, now.models || [], now.model);
-    toolbox.hidden = !now.tool_choices;
+    toolbox.hidden = !now.call_format;
+    tools.parentElement!.hidden = !now.tool_choices;
     offer(tools, now.tool_choices || [], now.tool_choice);
+    put(format, `${now.tool_choices ? "" : "calls "}in the format of ${now.call_format}`);
     for (const [node, value] of [[prompt, now.prompt], [seed, now.seed], [warmth, now.temperature], [limit, now.limit], [manner, now.chat === false ? "raw" : "chat"]] as const)
       settle(node, String(value ?? ""));
     if (document.activeElement !== constrained) constrained.checked = now.grammar !== false;

@@ -1,7 +1,7 @@
 // The source in its own language: what is read is lit in it, mistakes are marked where they are, a click chooses.
 //
 // Traits (Python to browser; offsets count characters as Python does):
-//   document  {text, language, languages: [{name, title}], options: [{name, kind, value, default, help, choices}], summary,
+//   document  {text, language, languages: [{name, title}], options: [{name, label, kind, value, default, help, choices}], summary,
 //              why, client, seq, opened}: client and seq say whose edit this answers; opened is another number for another text
 //   mistakes  [{start, end, line, column, message, cure, warning}]; status: what is in use instead, "" where all is well
 //   places    [{role: "here" | "next" | "around", label, start, end, from, to, pointer, rule}]: from and to are what to
@@ -126,16 +126,15 @@ export default defineView("source", "source", async ({ view, model, el }) => {
     for (const one of [...tabs.children, ...options.querySelectorAll("input, select")]) one.disabled = view.offline();
   }
 
-  function option({ name, kind, value, help, choices }) {
+  function option({ name, label, kind, value, help, choices }) {
     const set = ({ target }) => {
       target.blur(); // what has the focus is not drawn anew
       model.send({ kind: "option", name, value: kind === "flag" ? target.checked : target.value });
     };
-    const said = name.replaceAll("_", " ");
-    if (kind === "flag") return h("label", { title: help }, h("input", { type: "checkbox", checked: Boolean(value), onchange: set }), said);
+    if (kind === "flag") return h("label", { title: help }, h("input", { type: "checkbox", checked: Boolean(value), onchange: set }), label);
     const field = kind === "choice" ? h("select", { onchange: set }, choices.map((choice) => h("option", { value: choice }, choice))) : h("input", { type: "text", size: 10, onchange: set });
     field.value = value ?? "";
-    return h("label", { title: help }, said, field);
+    return h("label", { title: help }, label, field);
   }
 
   function mark() {

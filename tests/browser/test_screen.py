@@ -594,6 +594,7 @@ def test_calls_are_chosen_and_the_run_without_the_grammar_stands_beside(page: Pa
     page.get_by_test_id("gallery").select_option("tool_call")
     calls = page.get_by_test_id("tool-choice")
     expect(calls).to_have_value("auto")
+    expect(page.get_by_test_id("call-format")).to_have_text("in the format of qwen_3")
     expect(page.get_by_test_id("text")).to_have_value(re.compile("get_weather"), timeout=15_000)  # it has played
     calls.select_option("only send_mail")
     expect(page.get_by_test_id("modes")).not_to_contain_text("get_weather")

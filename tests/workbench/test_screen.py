@@ -438,7 +438,7 @@ def test_a_run_from_the_screen_is_followed_and_goes_on_from_a_place() -> None:
         assert session.trace is not None
         first = session.trace.generation
         bar: Any = explorer.views["screen"].bar  # type: ignore[attr-defined]
-        assert (bar["message"], bar["speaker"]) == ("", "the demo model wrote this, in tokens of its own (demo)")
+        assert (bar["message"], bar["speaker"]) == ("", "the demo model wrote this, in its own vocabulary (demo)")
         assert len(first) > 2
         session.goto(2)
         panel.received({"kind": "step", "prompt": "weather in Lund", "seed": 2, "temperature": 1.0, "grammar": True})

@@ -334,9 +334,10 @@ def test_what_a_person_has_set_stays_where_another_source_is_pasted(explorer: Ex
 
 
 def test_calls_are_chosen_where_the_source_has_tools(explorer: Explorer) -> None:
-    assert "tool_choices" not in bar(explorer)
+    assert not {"tool_choices", "call_format"} & set(bar(explorer))
     panel(explorer).open("tool_call")
     explorer.desk.refresh()
+    assert bar(explorer)["call_format"] == "qwen_3"
     assert [word for word, _ in bar(explorer)["tool_choices"]][:4] == ["auto", "required", "none", "only get_weather"]
     assert bar(explorer)["tool_choice"] == "auto"
     for word, free in (("required", False), ("none", True), ("only send_mail", False), ("auto", True)):
@@ -348,6 +349,21 @@ def test_calls_are_chosen_where_the_source_has_tools(explorer: Explorer) -> None
     assert all(row["before"] is None for row in shown)  # the recorded run was of another choice
     panel(explorer).received({"kind": "choose", "tool_choice": "only nobody"})
     assert "nobody" in bar(explorer)["message"] or explorer.session.edits.draft is not None
+
+
+def test_a_vocabulary_and_a_format_of_calls_are_named_once(explorer: Explorer) -> None:
+    now = bar(explorer)
+    assert [now["tokenizer"]] == now["tokenizers"]  # tekken by its full name
+    ask(explorer, "run", limit=20)
+    assert bar(explorer)["tokenizers"] == ["demo", "tekken"]
+    panel(explorer).received({"kind": "choose", "tokenizer": "tekken"})
+    assert bar(explorer)["tokenizers"] == now["tokenizers"]
+    tools = {"model": "llama", "tool_choice": "required", "tools": [{"type": "function", "function": F}]}
+    panel(explorer).received({"kind": "paste", "text": json.dumps(tools)})
+    assert bar(explorer)["call_format"] == "llama"
+    assert "tool_choices" not in bar(explorer)
+    (option,) = [one for one in explorer.views["source"].document["options"] if one["name"] == "model"]  # type: ignore[attr-defined]
+    assert option["label"] == "format of calls"
 
 
 def test_what_a_recorded_run_wrote_under_another_choice_is_nobody_s_text(explorer: Explorer) -> None:

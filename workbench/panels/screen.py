@@ -35,7 +35,7 @@ from workbench.screen.parts import Part, parts_of
 from workbench.screen.recent import called, is_edit, note_opened, opened_last
 from workbench.screen.recording import Recording, Token, model_word, recorded, tokens_of
 from workbench.screen.state import here_state, matched, text_state
-from workbench.session import Change
+from workbench.session import Change, Session
 from workbench.session.history import Place
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ MOST_TOKENS: Final = 100_000
 TURN: Final = re.compile(r"^(\w+):", re.M)
 WITH_FREE_TEXT: Final = ("tools", "structural_tag")
 NAMES: Final = {"smollm2": "SmolLM2", "demo": "the demo model"}
-TOKENIZERS: Final = ("tekken",)
 TOOL_CHOICES: Final = {"auto": "if it likes (auto)", "required": "at least one (required)", "none": "none"}
 """Which calls a model may make; besides, one tool alone."""
 OPENED: Final = "Ctrl+Z brings back the source and the text before"
@@ -112,6 +111,12 @@ def models() -> list[list[str]]:
     return [[word, NAMES[word]] for word in dict.fromkeys((model_word(), "demo"))]
 
 
+def vocabularies(session: Session) -> list[str]:
+    """Those that can be chosen, by name: the session's, and the default one where that is another."""
+    name = session.tokenizer.name
+    return [name] if name.startswith("tekken") else [name, "tekken"]
+
+
 def with_recorded(tokens: Sequence[Token], recorded: Sequence[Token]) -> Sequence[Token]:
     """The tokens of a run, with what a recorded one tells of those that were given to it and are the recorded ones."""
     same = 0
@@ -175,12 +180,14 @@ def _turns(prompt: str) -> tuple[str, ...]:
 
 
 def _tool_choices(source: Source) -> dict[str, object]:
-    """Which calls may be chosen, [value, in words] each, and which is; nothing where the source has no tools."""
+    """In whose format calls are written, which may be chosen, [value, in words] each, and which is; nothing where the
+    source has no tools."""
     tools, said = tools_in(source.value) if source.language == "tools" else ([], {})
+    written = {"call_format": said.get("model") or source.option("model")} if tools else {}
     if not tools or said.get("tool_choice") is not None:  # the text says which calls it wants
-        return {}
+        return written
     names, chosen = [f"only {one['name']}" for one in tools], source.option("tool_choice")
-    return {
+    return written | {
         "tool_choices": [*TOOL_CHOICES.items(), *zip(names, names, strict=True)],
         "tool_choice": chosen if isinstance(chosen, str) else f"only {chosen['function']['name']}",
     }
@@ -414,7 +421,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             if made.constrained and trace.source != session.document.text:
                 speaker += ", under another source: Run lets it write under this one"
             elif session.model.replaced:
-                speaker += f", in tokens of its own ({session.tokenizer.name})"
+                speaker += f", in its own vocabulary ({session.tokenizer.name})"
         elif run is None and self._recording is not None and matched(session.steps, self._recording.tokens):
             speaker = f"a recorded run of {_named(self._recording.model)}"
             look = "" if self._entry is None else self._entry.look
@@ -425,7 +432,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             "title": shown.name or shown.title,
             "models": self._models,
             "model": self._model,
-            "tokenizers": list(dict.fromkeys((session.tokenizer.name, *TOKENIZERS))),
+            "tokenizers": vocabularies(session),
             "tokenizer": session.tokenizer.name,
             "speaker": speaker,
             "look": look,
@@ -668,7 +675,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         if isinstance(message.get("chat"), bool):
             self._settings = replace(self._settings, chat=message["chat"])
             self._remember()
-        if message.get("tokenizer") in (*TOKENIZERS, self.session.tokenizer.name):
+        if message.get("tokenizer") in vocabularies(self.session):
             self.session.set_tokenizer(message["tokenizer"])
         if isinstance(message.get("tool_choice"), str):
             word, source = message["tool_choice"], self.session.document

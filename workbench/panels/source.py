@@ -46,6 +46,7 @@ def document_state(session: Session) -> State:
         "languages": [{"name": language, "title": TITLES[language]} for language in LANGUAGES],
         "options": [
             picked(option, "name", "kind", "default", "help")
+            | {"label": option.label or option.name.replace("_", " ")}
             | {"value": source.option(option.name), "choices": list(option.choices)}
             for option in OPTIONS[source.language]
         ],
