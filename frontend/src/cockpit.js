@@ -174,7 +174,8 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
     const now = JSON.stringify([model.get("runs"), about.apart, about.cut]);
     if (now !== drawn) { drawn = now; drawStrips(); }
     const forced = run ? run.flags.filter((flags) => flags & FORCED).length : 0, wishes = run ? run.flags.filter((flags) => flags & WISH).length : 0;
-    summary.textContent = run ? `${many(run.from + run.text.length, "token")}` + (run.constrained ? ` · ${number(wishes)} overruled • · ${number(forced)} forced` : " · without a grammar") : "";
+    const shorter = run && parting() !== null && about.cut; // a stop string, which belongs to no text, or an edit
+    summary.textContent = run ? many(run.from + run.text.length, "token") + (shorter ? `, ${number(parting())} of them in the text` : "") + (run.constrained ? ` · ${number(wishes)} overruled • · ${number(forced)} forced` : " · without a grammar") : "";
     summary.title = run && run.constrained ? `at ${number(wishes)} tokens the model's favourite was refused (•), at ${number(forced)} the grammar left no choice` : "";
     stop.hidden = !about.running;
     foot.hidden = !about.again || view.offline();

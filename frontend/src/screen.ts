@@ -109,7 +109,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const said = h("span", { class: "ms-muted", "data-testid": "speaker" });
   let doing = "", since = 0, clock = 0; // what goes on, and since when
   const clocked = () => put(said, `${doing} … ${Math.floor((Date.now() - since) / 1000)} s`);
-  const where = h("span", { class: "ms-muted ms-num", "data-testid": "place" });
+  const where = h("span", { class: "ms-muted ms-num", "data-testid": "place", title: "each token is a step, the stop token too; before each step, and behind the last, there is a mask" });
   const busy = h("span", { class: "ms-busy", role: "status", "data-testid": "kernel-busy" });
   const ended = h("span", { class: "ms-outcome", role: "status", "data-testid": "outcome" });
   const more = button("continue", "let the model go on from the end", "continue", () => ask("continue"));

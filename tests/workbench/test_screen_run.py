@@ -77,6 +77,8 @@ def test_a_run_under_a_grammar_is_whole_and_says_when_the_limit_ended_it(explore
     limited = ask(explorer, "run", limit=12)["outcome"]
     assert limited["kind"] == "complete"
     assert "the limit of 12 made it come to an end" in limited["told"]
+    assert limited["told"].startswith(f"complete: {len(explorer.session.steps)} tokens")
+    assert explorer.session.steps[-1].stop  # which is counted in both
     assert set(explorer.value) == {"city"}
     roomy = ask(explorer, "run", limit=2000)["outcome"]
     assert roomy["kind"] == "complete"
