@@ -15,7 +15,7 @@ const LEFT = 66, COST = 84, HEAT = 12, HELD = 52, SLOWEST = 3;
 const SHORT: Record<string, string> = { made: "made", perfect: "found", partial: "filtered" };
 
 export default defineView("caches", "cache-view", ({ view, model }: any) => {
-  const head = h("div", { class: "ms-head", "data-testid": "cache-summary" });
+  const head = h("div", { class: "ms-head", "data-testid": "cache-summary", title: "of a text, a mask before each of its tokens and one behind the last" });
   const chart = h("div", { class: "chart" });
   const detail = h("div", { class: "detail", role: "status", "data-testid": "cache-detail" });
   const slowest = h("div", { class: "slowest" });

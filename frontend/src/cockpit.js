@@ -51,19 +51,27 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
       onclick: () => goto(step) }, run.text[k]);
   }
   function drawStrips() {
-    const runs = model.get("runs") || [], { call } = model.get("about") || {};
+    const runs = model.get("runs") || [];
     const fork = () => h("span", { class: "fork", title: "from here on it differs from the first run", "data-testid": "fork" }, "≠");
     strips.replaceChildren(...runs.map((run, r) => h("div", { class: "strip", role: "list", "data-testid": "cockpit-strip", "aria-label": `tokens of ${run.name}` },
       h("span", { class: "name", title: run.about }, run.name, run.verdict && ` (${run.verdict})`), run.from > 0 && h("span", { class: "ms-muted" }, `… ${number(run.from)} before `),
       run.text.map((_, k) => [run.parts === run.from + k && fork(), token(run, k, r === 0)]))));
     chips = [...strips.querySelectorAll(".strip:first-child button")];
-    if (!runs.length) strips.append(h("span", { class: "ms-muted", "data-testid": "cockpit-call" }, call ? ["No model has run here yet.  ▶ Run lets one; so does, in any cell: ", code(`\`${call}\``)] : "No generation is shown."));
+    strips.hidden = tabs.hidden = !runs.length;
+  }
+  // What would be here.
+  function nothing() {
+    const { call } = model.get("about") || {}, told = (...text) => h("p", {}, ...text);
+    return [h("div", { class: "ms-empty nothing", "data-testid": "cockpit-nothing" }, !call || view.offline() ? told("No generation is shown.") : [
+      told(h("b", {}, "Press ▶ Run above."), " No model has run here yet, and a recorded run keeps no more than the screen shows of it."),
+      told("Then each token that the model writes stands here: what the model wanted, what the mask left of that, how much the mask took away, and what both cost. " +
+        "A click writes the same prompt without the grammar, or under another source, and shows where the two part."),
+      told("In a cell: ", code(`\`${call}\``))])];
   }
 
   function stepPage() {
     const run = first(), k = at();
     const detail = (model.get("details") || [])[k] || model.get("detail") || {};
-    if (!run) return [];
     if (!run.text.length || (detail.step !== undefined && detail.step !== k)) return [h("div", { class: "ms-empty" }, "No token was drawn by the model here.")];
     const i = k - run.from;
     if (i < 0) return [h("div", { class: "ms-empty" }, "This token is before those that are shown.")];
@@ -137,7 +145,7 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
     const tab = pages[model.get("tab")] ? model.get("tab") : "step";
     morph(tabs, TABS.map(([name, label]) => tabOf(`cockpit-tab-${name}`, null, name === tab, () => view.commit("tab", name), label)));
     move = () => {};
-    page.replaceChildren(...pages[tab]());
+    page.replaceChildren(...(first() ? pages[tab]() : nothing()));
     moved();
   }
 
@@ -163,10 +171,11 @@ export default defineView("cockpit", "cockpit-view", ({ view, model, el }) => {
   let drawn = null;   // what the strips were drawn from: of a saved page every place has its own `about`, mostly the same
   function draw() {
     const about = model.get("about") || {}, run = first();
-    const now = JSON.stringify([model.get("runs"), about.apart, about.cut, about.call]);
+    const now = JSON.stringify([model.get("runs"), about.apart, about.cut]);
     if (now !== drawn) { drawn = now; drawStrips(); }
     const forced = run ? run.flags.filter((flags) => flags & FORCED).length : 0, wishes = run ? run.flags.filter((flags) => flags & WISH).length : 0;
-    summary.textContent = run ? `${many(run.from + run.text.length, "token")}` + (run.constrained ? ` · ${number(wishes)} overruled • · ${number(forced)} forced` : " · without a grammar") : "";
+    const shorter = run && parting() !== null && about.cut; // a stop string, which belongs to no text, or an edit
+    summary.textContent = run ? many(run.from + run.text.length, "token") + (shorter ? `, ${number(parting())} of them in the text` : "") + (run.constrained ? ` · ${number(wishes)} overruled • · ${number(forced)} forced` : " · without a grammar") : "";
     summary.title = run && run.constrained ? `at ${number(wishes)} tokens the model's favourite was refused (•), at ${number(forced)} the grammar left no choice` : "";
     stop.hidden = !about.running;
     foot.hidden = !about.again || view.offline();

@@ -1,6 +1,6 @@
 // The editor: CodeMirror 6, and what it knows of our languages.  A part of the bundle of its own (see loader.ts).
 // Read on: source.js (the view).
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, indentWithTab, redo } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
 import {
   HighlightStyle, StreamLanguage, bracketMatching, codeFolding, foldGutter, foldKeymap, indentOnInput, indentUnit, syntaxHighlighting,
@@ -51,8 +51,9 @@ const looks = EditorView.theme({
   ".cm-foldPlaceholder": { background: "var(--ms-surface)", border: "0", color: "var(--ms-muted)" },
 });
 
-// An editor in `parent`, whose tooltips go into `over`.  `on`: edited(text), clicked(offset), hover(offset) -> Promise of a node or null.
-// Offsets are those of JavaScript strings.  Gives { text, show, mark, colour, sees, keep, reveal, select, lock, close }.
+// An editor in `parent`, whose tooltips go into `over`.  `on`: edited(text), clicked(offset), hover(offset) -> Promise of a node or null,
+// spent("undo" | "redo") where there is nothing left to take back here, or to do again.
+// Offsets are those of JavaScript strings.  Gives { text, show, forget, mark, colour, sees, keep, reveal, select, lock, close }.
 export function codeEditor(parent, { label, testid, over, on }) {
   const marking = StateEffect.define();
   const marks = StateField.define({
@@ -72,7 +73,9 @@ export function codeEditor(parent, { label, testid, over, on }) {
     shown.scrollDOM.scrollTop = line.top + share * line.height - shown.scrollDOM.clientHeight / 2;
     return true;
   };
-  const spoken = new Compartment(), locked = new Compartment();
+  const spoken = new Compartment(), locked = new Compartment(), past = new Compartment();
+  const undone = () => { on.spent("undo"); return true; };
+  const redone = (shown) => { if (!redo(shown)) on.spent("redo"); return true; };
   const ours = Annotation.define();
   let down = null;
   const editor = new EditorView({
@@ -80,9 +83,10 @@ export function codeEditor(parent, { label, testid, over, on }) {
     state: EditorState.create({
       doc: "",
       extensions: [
-        lineNumbers(), history(), drawSelection(), bracketMatching(), indentOnInput(),
+        lineNumbers(), past.of(history()), drawSelection(), bracketMatching(), indentOnInput(),
         search({ top: true }), codeFolding(), foldGutter(),
-        keymap.of([indentWithTab, ...defaultKeymap, ...historyKeymap, ...searchKeymap, ...foldKeymap]),
+        keymap.of([indentWithTab, ...defaultKeymap, ...historyKeymap, ...searchKeymap, ...foldKeymap,
+          { key: "Mod-z", run: undone, shift: redone }, { key: "Mod-y", run: redone }]), // where the editor's own have nothing left
         looks, highlight, spoken.of([]), locked.of([]), marks,
         indentUnit.of("  "), EditorView.lineWrapping, tooltips({ parent: over }),
         EditorView.contentAttributes.of({ "aria-label": label, "data-testid": testid, spellcheck: "false", "data-lm-suppress-shortcuts": "true" }),
@@ -124,6 +128,8 @@ export function codeEditor(parent, { label, testid, over, on }) {
         annotations: [ours.of(true), Transaction.addToHistory.of(false)],
       });
     },
+    // Another text was opened: what was typed into the one of before is no edit of it.
+    forget() { for (const one of [[], history()]) editor.dispatch({ effects: past.reconfigure(one) }); },
     mark(ranges) {
       const { doc } = editor.state, lined = new Set(); // many ranges may lie in one line
       const made = ranges.flatMap(({ from, to, css, line, title }) => {

@@ -4,9 +4,9 @@
 //   text  { tokens: [[text, how, mask, us, told, sure]], parts: [[name, hue, count]], refused }
 //   here  { place, where, next: [row], wanted: [row], end, more, died, note, whole, parses }, a row { shown, text, before, after, taken, why, keyword, group, chip, token }
 //   bar   what can be chosen and what was; `offer` is what a click makes of a paste that failed; `outcome` { kind, told, goes_on } is how the run ended; `plays` counts the recordings that were opened
-// Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "run" | "step" | "branch" | "continue",
-// prompt, seed, temperature, grammar, limit, chat}, {kind: "choose", model | tokenizer | chat | tool_choice}, {kind: "tell", prompt}, {kind: "reads", prompt, chat}, {kind: "models"},
-// {kind: "share" | "copy" | "offer"}, and the desk's own: goto, move, prefix, text, token, stop; asked {type: "tokens", group, chip}
+// Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "offer" | "run" | "step" | "branch" | "continue" | "tell" | "reads"}, all
+// with { prompt, seed, temperature, grammar, limit, chat }, what stands in the fields; {kind: "choose", model | tokenizer | chat | tool_choice},
+// {kind: "share" | "copy" | "models"}, and the desk's own: goto, move, prefix, text, token, stop; asked {type: "tokens", group, chip}
 // of a row that is open, and {type: "parses"} where the text is `whole`: the answer is in `here`.
 // Python to browser: {save: name, text}, a file to keep; {copy: text, said}, for the clipboard; {reads: text}, the prompt as the model reads it.
 //
@@ -26,9 +26,9 @@ const SIGNS: Record<string, string> = { " ": "␣", "\n": "↵", "\t": "→" };
 const COME_BY = ["this parser state was met before: its mask is looked up", "a new parser state: its mask is put together from token sets that are known", "a new parser state: the vocabulary, or part of it, is walked"];
 const ABOUT = [
   ["what this is", "A language model writes a text, token by token, and a grammar (or a JSON schema, or tools) takes away the tokens that would break it. Here one sees what that did to the model, why, and what it cost; and can change everything: the source below, the text itself, the prompt."],
-  ["paste / open", "A source of your own: a JSON schema, tools, a grammar, a regular expression. The `gallery` beside it has examples with recorded runs. `tokenizer`: into whose tokens the text is cut. `share` keeps a page that needs no Python, `figure` a picture of the text."],
+  ["paste / open", "A source of your own: a JSON schema, tools, a grammar, a regular expression. The `gallery` beside it has examples with recorded runs. `vocabulary`: whose tokens the text is cut into and masks allow; a model that runs brings its own. `share` keeps a page that needs no Python, `figure` a picture of the text."],
   ["Run, Step, Stop", "A model answers the prompt. At each token the mask takes away what would leave the grammar. `Run` writes a text, `Step` one token, `Stop` ends a run, `continue` goes on from where it was cut. `copy text`, `copy code`: what was written, and the Python that writes it again."],
-  ["grammar, model …", "Without `grammar` the model is free, and what the grammar refuses is marked. `seed`: the same one draws the same tokens. `temp`: the temperature. `at most`: the most tokens. `as chat`, `raw`: with the model's chat template, or without; `what it reads` shows the prompt with it. `tell it the schema`, or the tools, puts them into the prompt: a model sees nothing of a grammar. `calls`: which tools it may call."],
+  ["grammar, model …", "`model`: the one that writes. Without `grammar` it is free, and what the grammar refuses is marked. `seed`: the same one draws the same tokens. `temp`: the temperature. `at most`: the most tokens. `as chat`, `raw`: with the model's chat template, or without; `what it reads` shows the prompt with it. `tell it the schema`, or the tools, puts them into the prompt: a model sees nothing of a grammar. `calls`: which tools it may call, and in whose format calls are written, which need not be its own."],
   ["agreed", `Green: ${TOLD.agreed}.`],
   ["pushed", `Yellow: ${TOLD.pushed}.`],
   ["overruled", `Orange: ${TOLD.overruled}, and another token was written.`],
@@ -51,9 +51,11 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   // -- the top: what is opened ---------------------------------------------------------------------------------------
   const choice = (label: string, testid: string, action: (value: string) => void) =>
     h("select", { "aria-label": label, title: label, "data-testid": testid, onchange: (event: any) => action(event.target.value) });
-  const gallery = choice("gallery", "gallery", (name) => { if (name) { settled.clear(); send({ kind: "open", name }); } });
-  const tokenizer = choice("tokenizer", "tokenizer", (name) => send({ kind: "choose", tokenizer: name }));
+  const gallery = choice("gallery", "gallery", (name) => { if (name) begin("open", { name }); });
+  const tokenizer = choice("vocabulary", "tokenizer", (name) => send({ kind: "choose", tokenizer: name }));
+  tokenizer.title = "whose tokens the text is cut into and masks allow; a model that runs brings its own";
   const speaker = choice("model", "model", (name) => send({ kind: "choose", model: name }));
+  speaker.title = "the model that writes";
   speaker.onpointerenter = speaker.onfocus = () => { if (!view.offline()) model.send({ kind: "models" }); }; // one may have been fetched meanwhile
   const paste = button("paste / open", "paste a schema, tools, a grammar or a regular expression", "paste", () => { sheet.hidden = !sheet.hidden; area.value = ""; if (!sheet.hidden) area.focus(); });
   const share = button("share", "keep this as a page that needs no Python", "share", () => send({ kind: "share" }));
@@ -63,8 +65,8 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const file = h("input", { type: "file", "aria-label": "a file", "data-testid": "paste-file", onchange: async () => { const [chosen] = file.files || []; if (chosen) area.value = await chosen.text(); file.value = ""; } });
   const sheet = h("div", { class: "ms-first-sheet", hidden: true }, area, h("div", {}, file,
     button("cancel", "open nothing (Esc)", "paste-cancel", () => { sheet.hidden = true; }),
-    button("open", "open this source", "paste-open", () => { sheet.hidden = true; settled.clear(); send({ kind: "paste", text: area.value }); })));
-  const top = h("div", { class: "ms-first-bar" }, h("b", {}, "Maskscope"), gallery, paste, h("label", {}, "tokenizer ", tokenizer), h("span", { class: "ms-grow" }),
+    button("open", "open this source", "paste-open", () => { sheet.hidden = true; begin("paste", { text: area.value }); })));
+  const top = h("div", { class: "ms-first-bar" }, h("b", {}, "Maskscope"), gallery, paste, h("label", {}, "vocabulary ", tokenizer), h("span", { class: "ms-grow" }),
     share, picture, button("?", "what one sees here, and the keys", "first-help", () => about.showModal()), sheet);
   const dialog = (title: string, testid: string, inside: HTMLElement) => {
     const made = h("dialog", { class: "ms-view ms-about", "aria-label": title, "data-testid": testid, onclick: (event: Event) => { if (event.target === made) made.close(); } },
@@ -82,15 +84,17 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const limit = h("input", { type: "number", min: 1, step: 16, class: "ms-limit", "aria-label": "most tokens", "data-testid": "limit", title: "a run has at most so many tokens; under a grammar its text is whole by then" });
   const manner = choice("as chat, raw", "chat", (value) => send({ kind: "choose", chat: value === "chat" }));
   manner.append(h("option", { value: "chat" }, "as chat"), h("option", { value: "raw" }, "raw"));
-  const reads = button("what it reads", "the prompt as the model reads it, with what its chat template adds", "reads", () => send({ kind: "reads", prompt: prompt.value, chat: manner.value === "chat" }));
+  const reads = button("what it reads", "the prompt as the model reads it, with what its chat template adds", "reads", () => ask("reads"));
   const tools = choice("tool choice", "tool-choice", (value) => send({ kind: "choose", tool_choice: value }));
-  const toolbox = h("label", { title: "which tools the model may call" }, "calls ", tools);
-  const tell_ = button("tell it the schema", "the model does not see the grammar, which holds only its text: put the schema, or the tools and how they are called, into the prompt", "tell", () => { prompt.blur(); send({ kind: "tell", prompt: prompt.value }); });
+  const format = h("span", { class: "ms-muted", title: "how calls are written, which `model` in the source says; the model that writes may be another", "data-testid": "call-format" });
+  const toolbox = h("div", { class: "ms-toolbox" }, h("label", { title: "which tools the model may call" }, "calls ", tools), format);
+  const tell_ = button("tell it the schema", "the model does not see the grammar, which holds only its text: put the schema, or the tools and how they are called, into the prompt", "tell", () => { prompt.blur(); ask("tell"); });
   const constrained = h("input", { type: "checkbox", title: "without it the model is free, and what the grammar refuses is marked", "data-testid": "under-grammar" });
   const run = button("▶ Run", "let the model write, from the beginning or from what you typed", "run", () => ask("run"));
   const step = button("▸| Step", "let the model write one token here", "step", () => ask("step"));
   const stop = button("■ Stop", "end the run before the next token", "stop-run", () => { hold(); model.send({ kind: "stop" }); });
-  const ask = (kind: string) => { flush(); send({ kind, prompt: prompt.value, seed: Number(seed.value), temperature: Number(warmth.value), grammar: constrained.checked, limit: Number(limit.value), chat: manner.value === "chat" }); };
+  const ask = (kind: string, more = {}) => { flush(); send({ kind, ...more, prompt: prompt.value, seed: Number(seed.value), temperature: Number(warmth.value), grammar: constrained.checked, limit: Number(limit.value), chat: manner.value === "chat" }); };
+  const begin = (kind: string, more = {}) => { settled.clear(); ask(kind, more); }; // with what Python then says of the fields
   const controls = h("div", { class: "ms-ask" }, h("label", { class: "ms-wide-label" }, "Prompt ", prompt), h("div", { class: "ms-set" }, run, step, stop,
     h("label", {}, constrained, " grammar"), h("label", {}, "model ", speaker), h("label", {}, "seed ", seed), h("label", {}, "temp ", warmth), h("label", {}, "at most ", limit), manner, reads));
   const look = h("span", { role: "status", "data-testid": "look" });
@@ -103,7 +107,9 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const paper = h("div", { class: "ms-paper" }, copy, box);
   const play = button("↻", "replay the text (space)", "play", () => (playing ? hold() : start()));
   const said = h("span", { class: "ms-muted", "data-testid": "speaker" });
-  const where = h("span", { class: "ms-muted ms-num", "data-testid": "place" });
+  let doing = "", since = 0, clock = 0; // what goes on, and since when
+  const clocked = () => put(said, `${doing} … ${Math.floor((Date.now() - since) / 1000)} s`);
+  const where = h("span", { class: "ms-muted ms-num", "data-testid": "place", title: "each token is a step, the stop token too; before each step, and behind the last, there is a mask" });
   const busy = h("span", { class: "ms-busy", role: "status", "data-testid": "kernel-busy" });
   const ended = h("span", { class: "ms-outcome", role: "status", "data-testid": "outcome" });
   const more = button("continue", "let the model go on from the end", "continue", () => ask("continue"));
@@ -116,14 +122,14 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
 
   // -- the place -----------------------------------------------------------------------------------------------------
   const source = h("div", { class: "ms-first-source" }, toolbox, h("div", { "data-slot": "source" }));
-  const next = h("div", { class: "ms-rows", "data-testid": "next-rows" });
+  const next = h("div", { class: "ms-rows ms-next-rows", "data-testid": "next-rows" });
   const wanted = h("div", { class: "ms-rows", "data-testid": "wanted-rows" });
   const end = h("span", { class: "ms-end", "data-testid": "end" });
   const parses = button("ambiguous", "the rules derive this text in several ways: show the parse trees (Derivation)", "parses", () => reveal(view.root, "tree"));
   const reason = h("div", { class: "ms-why-line", role: "status", hidden: true, "data-testid": "why-line" });
-  const why = button("why", "what the grammar says of it", "why", () => { reason.hidden = !reason.hidden; reason.scrollIntoView({ block: "nearest" }); });
-  const branch = button("branch", "let the model go on with what it wanted, free of the grammar; Ctrl+Z brings this text back", "branch-here", () => ask("branch"));
-  const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next", end, parses), next, h("div", { class: "ms-cap" }, "Wanted"), wanted, reason);
+  const why = button("why", "", "why", () => { reason.hidden = !reason.hidden; reason.scrollIntoView({ block: "nearest" }); });
+  const branch = button("branch", "", "branch-here", () => ask("branch"));
+  const place = h("div", { class: "ms-first-here" }, h("div", { class: "ms-cap" }, "Next", end, parses), next, h("div", { class: "ms-cap" }, "Wanted", why, branch), wanted, reason);
   // What Python objects to stands beside what is shown; else what was done here, until something else is.
   let shown: Node | string = "", told: unknown[] = [];
   const show = (node: Node | string) => { shown = node; tell(); };
@@ -134,7 +140,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     told = now;
     const [said, offered, takes, disabled] = now;
     look.classList.toggle("ms-wrong", Boolean(wrong));
-    look.replaceChildren(said, ...(offered ? [" ", h("button", { type: "button", title: "open it so", disabled, "data-testid": "offer", onclick: () => send({ kind: "offer" }) }, offered)] : []),
+    look.replaceChildren(said, ...(offered ? [" ", h("button", { type: "button", title: "open it so", disabled, "data-testid": "offer", onclick: () => begin("offer") }, offered)] : []),
       ...(takes ? [" ", h("button", { type: "button", title: note, disabled, "data-testid": "take-back", onclick: () => send({ kind: "undo" }) }, "take it back")] : []));
     look.title = look.textContent || "";
   };
@@ -254,9 +260,11 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
       (more || !rows.length) && muted(more || "nothing: the text has ended"), listed && tokensOf(listed));
     next.classList.toggle("ms-chips", rows[0]?.before == null);
     branch.disabled = view.offline();
-    wanted.replaceChildren(...refused.map((row, k) => h("div", { class: "ms-wanted" }, h("code", {}, row.shown), share(row.before ?? 0), h("span", { class: "ms-cross" }, "✗"),
-      h("span", { class: "ms-keyword" }, code(row.keyword || row.why)), ...(k ? [] : [why, branch]))), ...(refused.length ? [] : [muted(here().note || told_(tokens, at))]));
+    wanted.replaceChildren(...refused.map((row) => h("div", { class: "ms-wanted" }, h("code", {}, row.shown), share(row.before ?? 0), h("span", { class: "ms-cross" }, "✗"),
+      h("span", { class: "ms-keyword" }, code(row.keyword || row.why)))), ...(refused.length ? [] : [muted(here().note || told_(tokens, at))]));
     const [first] = refused;
+    why.hidden = branch.hidden = !first;
+    if (first) [why.title, branch.title] = [`why the grammar refuses ${first.shown}`, `let the model go on with ${first.shown}, free of the grammar; Ctrl+Z brings this text back`];
     reason.replaceChildren(...(died || first ? [code(died || `${first!.shown} is refused: ${first!.why}`)] : []));
     reason.classList.toggle("ms-died", Boolean(died));
     if (died || !first || had) reason.hidden = !died;
@@ -285,17 +293,25 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     offer(gallery, [...(now.entry ? [] : [["", now.title || "your source"]]), ...(now.gallery || []), ...(now.recent || [])], now.entry || "");
     offer(tokenizer, (now.tokenizers || []).map((name: string) => [name, name]), now.tokenizer);
     offer(speaker, now.models || [], now.model);
-    toolbox.hidden = !now.tool_choices;
+    toolbox.hidden = !now.call_format;
+    tools.parentElement!.hidden = !now.tool_choices;
     offer(tools, now.tool_choices || [], now.tool_choice);
+    put(format, `${now.tool_choices ? "" : "calls "}in the format of ${now.call_format}`);
     for (const [node, value] of [[prompt, now.prompt], [seed, now.seed], [warmth, now.temperature], [limit, now.limit], [manner, now.chat === false ? "raw" : "chat"]] as const)
       settle(node, String(value ?? ""));
     if (document.activeElement !== constrained) constrained.checked = now.grammar !== false;
-    const running = Boolean(now.running || now.busy);
-    for (const node of [run, step, paste, share, gallery, tokenizer, speaker, reads, tools]) node.disabled = view.offline() || running;
-    stop.disabled = view.offline() || !now.running;
+    const goes = view.offline() ? "" : now.busy || "", running = Boolean(goes);
+    for (const node of [paste, gallery]) node.disabled = view.offline();
+    for (const node of [run, step, share, tokenizer, speaker, reads, tools]) node.disabled = view.offline() || running;
+    stop.disabled = !running;
     said.title = now.speaker || "";
-    put(said, now.busy ? `${now.busy} …` : now.speaker || "");
-    said.classList.toggle("ms-waits", Boolean(now.busy));
+    if (goes !== doing) {
+      [doing, since] = [goes, Date.now()];
+      clearInterval(clock);
+      clock = goes ? window.setInterval(clocked, 1000) : 0;
+    }
+    if (goes) clocked(); else put(said, now.speaker || "");
+    said.classList.toggle("ms-waits", running);
     gallery.title = gallery.selectedOptions[0]?.textContent || "";
     tell();
     const end = now.outcome;
@@ -375,5 +391,5 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   view.on("change:here", soon(drawHere));
   view.draws(["text"], drawText);
   view.draws(["bar"], drawBar);
-  view.defer(hold);
+  view.defer(() => { hold(); clearInterval(clock); });
 });

@@ -1,14 +1,14 @@
 // The source in its own language: what is read is lit in it, mistakes are marked where they are, a click chooses.
 //
 // Traits (Python to browser; offsets count characters as Python does):
-//   document  {text, language, languages: [{name, title}], options: [{name, kind, value, default, help, choices}], summary,
-//              why, client, seq}: client and seq say whose edit this answers
+//   document  {text, language, languages: [{name, title}], options: [{name, label, kind, value, default, help, choices}], summary,
+//              why, client, seq, opened}: client and seq say whose edit this answers; opened is another number for another text
 //   mistakes  [{start, end, line, column, message, cure, warning}]; status: what is in use instead, "" where all is well
 //   places    [{role: "here" | "next" | "around", label, start, end, from, to, pointer, rule}]: from and to are what to
 //              light of a range that is long; forbids: the same, why the text that was refused cannot come
 //   selected  {start, end} or null: what is chosen, here or elsewhere
 //   selection what all views have chosen (see workbench/panels/base.py)
-// Messages (browser to Python): {kind: "source", text, client, seq}, {kind: "language", language}, {kind: "option", name,
+// Messages (browser to Python): {kind: "source", text, client, seq}, {kind: "undo" | "redo"} of the session, {kind: "language", language}, {kind: "option", name,
 // value}, {kind: "choose", offset}, and asked {type: "hover", offset} -> {lines: [...]}.
 //
 // Keys: those of CodeMirror; Tab indents (Escape first, and it goes on to the next field).
@@ -32,7 +32,7 @@ function codec(text) {
 
 export default defineView("source", "source", async ({ view, model, el }) => {
   const client = Math.random().toString(36).slice(2);
-  let seq = 0, timer = null, turns = codec(""), language = null, closed = false;
+  let seq = 0, timer = null, turns = codec(""), language = null, opened = null, closed = false;
 
   // -- what it is made of -------------------------------------------------------------------------------------------
   const tabs = h("div", { class: "ms-group ms-source-tabs", role: "tablist", "aria-label": "language" });
@@ -56,6 +56,9 @@ export default defineView("source", "source", async ({ view, model, el }) => {
       view.root.classList.add("ms-pending");
       clearTimeout(timer);
       timer = setTimeout(send, WAIT_MS);
+    },
+    spent(kind) {
+      if (!view.offline() && timer === null) model.send({ kind });
     },
     clicked(at) {
       if (timer === null && inUse()) model.send({ kind: "choose", offset: turns.back(at) });
@@ -101,6 +104,7 @@ export default defineView("source", "source", async ({ view, model, el }) => {
     if (stale()) return; // an answer to an older edit
     turns = codec(state.text || "");
     if (timer === null) { editor.show(turns.shown); given = ""; view.root.classList.remove("ms-pending"); }
+    if (opened !== state.opened) { opened = state.opened; editor.forget(); }
     summary.textContent = state.summary || "";
     summary.title = state.why || "";
     if (language !== state.language) { language = state.language; editor.colour(language); }
@@ -122,16 +126,15 @@ export default defineView("source", "source", async ({ view, model, el }) => {
     for (const one of [...tabs.children, ...options.querySelectorAll("input, select")]) one.disabled = view.offline();
   }
 
-  function option({ name, kind, value, help, choices }) {
+  function option({ name, label, kind, value, help, choices }) {
     const set = ({ target }) => {
       target.blur(); // what has the focus is not drawn anew
       model.send({ kind: "option", name, value: kind === "flag" ? target.checked : target.value });
     };
-    const said = name.replaceAll("_", " ");
-    if (kind === "flag") return h("label", { title: help }, h("input", { type: "checkbox", checked: Boolean(value), onchange: set }), said);
+    if (kind === "flag") return h("label", { title: help }, h("input", { type: "checkbox", checked: Boolean(value), onchange: set }), label);
     const field = kind === "choice" ? h("select", { onchange: set }, choices.map((choice) => h("option", { value: choice }, choice))) : h("input", { type: "text", size: 10, onchange: set });
     field.value = value ?? "";
-    return h("label", { title: help }, said, field);
+    return h("label", { title: help }, label, field);
   }
 
   function mark() {

@@ -70,14 +70,23 @@ export default async function stage({ model, host, root, parts, draw }: any) {
     }
   }
 
-  let full = false;
+  let full = false, gaveWay = false;
+  // JupyterLab's dialogs cannot lie over the top layer: the screen leaves it until they are closed.
+  const asked = new MutationObserver(() => {
+    const dialog = Boolean(document.querySelector("body > .jp-Dialog"));
+    if (dialog ? !full : !gaveWay || !view.isConnected) return;
+    gaveWay = dialog;
+    fill(!dialog);
+  });
+  undo.push(() => asked.disconnect());
   function fill(value: boolean) {
     full = value;
+    asked.observe(document.body, { childList: true });
     root.style.height = full ? `${view.offsetHeight}px` : ""; // the notebook keeps its place, so that nothing in it moves
     view.classList.toggle("ms-full", full);
     // The top layer is the only place that JupyterLab's own boxes cannot clip.
     if (full) { view.popover = "manual"; view.showPopover(); } else { view.hidePopover(); view.popover = null; }
-    view.focus({ preventScroll: true });
+    if (!gaveWay) view.focus({ preventScroll: true });
   }
   async function focus(pane: string, selector: string) {
     bring(pane);

@@ -17,9 +17,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from kernels_core.automata.lower import AFTER
 from kernels_core.display import Displayed
+from kernels_core.grammar.ir import Choice, DeferredRule
 from kernels_core.grammar.json_text import KEY_BEFORE
 from kernels_core.inspect.classic import ChartItem
+from kernels_core.inspect.dots import around_dot
 from kernels_core.inspect.forest import Forest, engine, written
 from kernels_core.inspect.forest import readings as count_readings
 from kernels_core.inspect.snapshots import EarleyItem, Table
@@ -39,6 +42,7 @@ __all__ = [
     "call_stack",
     "chain",
     "derivation",
+    "dots_read",
 ]
 
 MAX_STACKS: Final = 12  # listed
@@ -378,6 +382,54 @@ def ways(matcher: GrammarMatcher, items: Sequence[EarleyItem]) -> tuple[int, ...
         here = set(forest.column(forest.last))
         wanted = (ChartItem(item.state, item.origin, item.counter) for item in items)
         return tuple(forest.ways(item, forest.last) if item in here else 1 for item in wanted)
+
+
+def dots_read(matcher: GrammarMatcher, items: Sequence[EarleyItem]) -> tuple[str, ...]:
+    """The `dot` of each of `items`, of `matcher.frontier().items`; a rule that has ended has those of its alternatives
+    alone that can have been read.
+
+    What is read of schemas is left as it is.  `BudgetExceededError` as of `derivation`.
+    """
+    ir, table = matcher.compiled.grammar.ir, matcher.compiled.state_table
+    rules = {rule.name: ir.rules[rule.name] for item in items if item.accepting for rule in item.source_rules}
+    bodies = {name: rule.body for name, rule in rules.items() if not isinstance(rule, DeferredRule)}
+    choices = {name: body for name, body in bodies.items() if isinstance(body, Choice)}
+    if not choices:
+        return tuple(item.dot for item in items)
+    forest = written(matcher.compiled)
+    with forest.lock:
+        forest.seek(matcher.steps())
+        read = _alternatives_read(forest, choices)
+    dots = []
+    for item in items:
+        said: dict[str, str] = {}
+        for name in {rule.name for rule in item.source_rules} & set(choices):
+            body, kept = choices[name], set[int]()
+            for (rule, begin), alternatives in read.items():
+                # Where a rule that is spelt out in the item's has begun is not told.
+                if rule == name and (begin == item.origin or (begin > item.origin and name != item.rule)):
+                    kept |= alternatives
+            if 0 < len(kept) < len(body.items):
+                left = tuple(body.items[number] for number in sorted(kept))
+                chosen = Choice(left) if len(left) > 1 else left[0]
+                said[around_dot(name, body, (), AFTER)] = around_dot(name, chosen, (), AFTER)
+        dots.append("   ".join(said.get(dot, dot) for dot in table.dots(item.state)) if said else item.dot)
+    return tuple(dots)
+
+
+def _alternatives_read(forest: Forest, choices: Mapping[str, Choice]) -> dict[tuple[str, int], set[int]]:
+    """By name and beginning, in bytes, of the rules that end here: the numbers of the alternatives that were read."""
+    found: dict[tuple[str, int], set[int]] = {}
+    for rule, begin in forest.endings(forest.last):
+        name = forest.name(rule)
+        if name not in choices or forest.ir.rules[name].body != choices[name]:
+            continue
+        read = found.setdefault((name, forest.offset[begin]), set())
+        for item in forest.ends(rule, begin, forest.last):
+            for link in forest.links(item, forest.last):
+                by = forest.name(link.rule) if link.kind == "complete" else forest.text[-1]
+                read |= forest.table.alternatives(link.before.state, name, by)
+    return found
 
 
 def _operations(forest: Forest, above: Level | None, level: Level) -> list[ChainStep]:

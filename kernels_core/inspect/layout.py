@@ -14,10 +14,12 @@ from typing import NamedTuple
 
 from kernels_core.automata.inlining import LoweredRule
 from kernels_core.automata.lazy_dfa import LazyTables
-from kernels_core.automata.lower import Lowering, Position
+from kernels_core.automata.lower import AFTER, Lowering, Position
 from kernels_core.automata.tables import FIRST_STATE, Tables
 from kernels_core.grammar.charset import complement, normalise
 from kernels_core.grammar.ir import (
+    ByteSet,
+    CharSet,
     Choice,
     DeferredRule,
     GrammarIR,
@@ -192,6 +194,14 @@ class StateTable:
         ]
         return tuple(dict.fromkeys(found)) or self.dots(state)
 
+    def alternatives(self, state: int, rule: str, by: str | int) -> set[int]:
+        """Which alternatives of `rule`, whose body is a choice, may end behind a call of the rule `by` at `state`, or
+        behind that byte; those of all its places there where that cannot be told."""
+        ir = self._lowering.ir
+        places = [place for place in self._tables.positions(state) if place.rule == rule and place.path]
+        found = {place.path[0] for place in places if _may_end(ir, place, by)}
+        return found or {place.path[0] for place in places}
+
     def source_rules(self, state: int) -> tuple[SourceRule, ...]:
         """The written rules that the dots of `state` stand in: small ones are spelt out in their caller."""
         return tuple(SourceRule(name, self._span(name)) for name in self._tell(state)[1])
@@ -356,3 +366,25 @@ def _called(ir: GrammarIR, place: Position) -> str | None:
     for step in place.path:
         node = children(node)[step]
     return node.name if isinstance(node, RuleRef) else None
+
+
+def _may_end(ir: GrammarIR, place: Position, by: str | int) -> bool:
+    """Whether the rule of a place may end behind a call of the rule `by` there, of which a counted repetition has the
+    name of the rule that it stands in, or behind that byte."""
+    node = ir.expand(place.rule).body
+    for step in place.path:
+        behind = node.items[step + 1 :] if isinstance(node, Seq) else ()
+        if any(isinstance(one, Literal | CharSet | ByteSet) for one in behind):
+            return False
+        node = children(node)[step]
+    match node:
+        case _ if place.offset == AFTER:
+            return False
+        case RuleRef(name):
+            return name == by
+        case Literal(value):
+            return place.offset == len(value) - 1 and value[-1] == by
+        case ByteSet(ranges) | CharSet(ranges):
+            inside = isinstance(by, int) and any(low <= by <= high for low, high in ranges)
+            return inside or (isinstance(node, CharSet) and isinstance(by, int) and by > 0x7F)
+    return isinstance(by, int) or by == place.rule

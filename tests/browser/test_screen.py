@@ -107,6 +107,8 @@ def test_it_is_alive_when_it_opens_and_nothing_is_typed(page: Page) -> None:
     expect(page.get_by_test_id("speaker")).to_contain_text("a recorded run of SmolLM2")
     for part in ("free text", "trigger", "get_weather"):
         expect(page.get_by_test_id("modes")).to_contain_text(part)
+    free = page.get_by_test_id("modes").get_by_title("free text").first.locator("span")
+    assert free.evaluate("node => node.scrollWidth <= node.clientWidth"), "its first word is whole"
     leaf = page.locator(".ms-copy .ms-tok.leaf").first
     expect(leaf).to_have_attribute("title", re.compile(r"; as a whole /\w+ had a probability of [\d.e-]+ %$"))
     assert re.fullmatch(r"\d+%", leaf.evaluate("node => node.style.getPropertyValue('--doubt')"))
@@ -294,6 +296,30 @@ def test_the_gallery_names_what_is_open(page: Page) -> None:
     expect(page.get_by_test_id("text")).to_have_value(text)
 
 
+def test_undo_in_the_source_goes_on_with_the_session(page: Page) -> None:
+    gallery, editor = page.get_by_test_id("gallery"), page.locator(".ms-first").get_by_test_id("grammar-editor")
+    page.get_by_test_id("paste").click()
+    page.get_by_test_id("paste-text").fill('root ::= "b"')
+    page.get_by_test_id("paste-open").click()
+    expect(editor).to_have_text('root ::= "b"')
+    editor.click()
+    editor.press("Control+End")
+    page.keyboard.type("+")
+    expect(editor).to_have_text('root ::= "b"+')
+    editor.press("Control+z")  # the editor's own
+    expect(editor).to_have_text('root ::= "b"')
+    expect(page.locator(".ms-source.ms-pending")).to_have_count(0)
+    editor.press("Control+z")
+    expect(gallery).to_have_value("strict_json")
+    expect(editor).to_contain_text("population")
+    expect(editor).to_be_focused()
+    editor.press("Control+Shift+z")
+    expect(gallery).to_have_value("")
+    expect(editor).to_have_text('root ::= "b"')
+    editor.press("Control+z")
+    expect(gallery).to_have_value("strict_json")
+
+
 def test_what_is_open_lists_its_tokens_and_what_is_ambiguous_leads_to_its_trees(page: Page) -> None:
     page.get_by_test_id("paste").click()
     page.get_by_test_id("paste-text").fill('root ::= sum "."\nsum ::= sum "+" sum | [1-9]\n')
@@ -322,6 +348,22 @@ def test_what_is_open_lists_its_tokens_and_what_is_ambiguous_leads_to_its_trees(
     assert page.evaluate(CUT_LISTS) == []
     page.screenshot(path=SHOTS / "screen-tokens.png")
     page.get_by_test_id("hood").click()
+
+
+def test_what_the_model_wanted_stays_in_sight_however_much_may_come(page: Page) -> None:
+    words = " | ".join(f'"{6 * letter} "' for letter in "abcdefghijklmnopqrstuvwxyz")
+    page.get_by_test_id("paste").click()
+    page.get_by_test_id("paste-text").fill(f"root ::= ({words})*")
+    page.get_by_test_id("paste-open").click()
+    page.get_by_test_id("text").fill("aaaaaa bbbbbb " * 40)
+    page.wait_for_function(READ)
+    rows = page.get_by_test_id("next-rows")
+    expect(rows.get_by_role("button")).to_have_count(26 + 1)
+    assert rows.evaluate("node => node.scrollHeight > node.clientHeight")
+    wanted = page.get_by_test_id("wanted-rows")
+    expect(wanted).to_have_text("no model wrote here yet")
+    expect(wanted).to_be_in_viewport(ratio=1)
+    page.screenshot(path=SHOTS / "screen-many.png")
 
 
 def test_help_says_what_one_sees_and_closes(page: Page) -> None:
@@ -353,10 +395,33 @@ def test_the_panels_are_under_the_hood(page: Page) -> None:
     expect(page.get_by_test_id("next-rows")).to_be_visible()
 
 
+def test_a_dialog_of_jupyterlab_lies_over_the_whole_window(page: Page) -> None:
+    screen, dialog = page.locator(".ms-view.ms-first"), page.locator(".jp-Dialog")
+    page.get_by_test_id("full").click()
+    expect(screen).to_have_class(re.compile(r"\bms-full\b"))
+    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:restart-kernel'); return 1; }")
+    button = dialog.locator("button.jp-mod-reject").first
+    button.wait_for()
+    over = """node => { const { x, y, width, height } = node.getBoundingClientRect();
+      return node.contains(document.elementFromPoint(x + width / 2, y + height / 2)); }"""
+    page.wait_for_function(over, arg=button.element_handle())
+    page.screenshot(path=SHOTS / "screen-full-dialog.png")
+    assert dialog.evaluate("node => node.contains(document.activeElement)")
+    button.click()
+    expect(dialog).to_have_count(0)
+    expect(screen).to_have_class(re.compile(r"\bms-full\b"))
+    page.get_by_test_id("full").click()
+    expect(screen).not_to_have_class(re.compile(r"\bms-full\b"))
+
+
 def test_a_model_is_run_from_the_screen(page: Page) -> None:
     pytest.importorskip("torch")
     page.get_by_test_id("gallery").select_option("tool_call")
     expect(page.get_by_test_id("modes")).to_contain_text("get_weather")
+    page.get_by_test_id("pane-model").click()
+    expect(page.get_by_test_id("cockpit-nothing")).to_contain_text("Press ▶ Run above.")
+    page.screenshot(path=SHOTS / "screen-model-empty.png")
+    page.get_by_test_id("pane-place").click()
     page.get_by_test_id("model").select_option("demo")
     page.get_by_test_id("prompt").fill("weather in Lund")
     page.get_by_test_id("run").click()
@@ -414,6 +479,8 @@ def test_mechanisms_are_left_out_from_the_screen(page: Page) -> None:
     expect(page.get_by_test_id("ablate-stop")).to_be_disabled()
     page.screenshot(path=SHOTS / "screen-ablate.png")
     assert page.evaluate(CONTROLS) <= 40
+    for name in ("share", "figure", "copy-text", "copy-python"):
+        expect(page.get_by_test_id(name)).to_be_in_viewport()
     for button, told, begins in (("table", "the table", "without\t"), ("code", "the line for a cell", "wb.ablate(")):
         page.get_by_test_id(f"copy-{button}").click()
         expect(page.get_by_text(f"copied: {told}", exact=True)).to_be_visible()
@@ -527,6 +594,7 @@ def test_calls_are_chosen_and_the_run_without_the_grammar_stands_beside(page: Pa
     page.get_by_test_id("gallery").select_option("tool_call")
     calls = page.get_by_test_id("tool-choice")
     expect(calls).to_have_value("auto")
+    expect(page.get_by_test_id("call-format")).to_have_text("in the format of qwen_3")
     expect(page.get_by_test_id("text")).to_have_value(re.compile("get_weather"), timeout=15_000)  # it has played
     calls.select_option("only send_mail")
     expect(page.get_by_test_id("modes")).not_to_contain_text("get_weather")

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import BudgetExceededError, Grammar, GrammarMatcher
+from kernels_core.automata.lower import AFTER
 from kernels_core.grammar.analysis import nullable_rules
 from kernels_core.grammar.ir import (
     ByteSet,
@@ -24,11 +25,13 @@ from kernels_core.grammar.ir import (
     Never,
     Node,
     Repeat,
+    Rule,
     RuleRef,
     Seq,
 )
 from kernels_core.inspect import classic
-from kernels_core.inspect.derivation import Derivation, call_stack, chain, derivation
+from kernels_core.inspect.derivation import Derivation, call_stack, chain, derivation, dots_read
+from kernels_core.inspect.dots import around_dot
 from tests.engine.driver import compiled
 from tests.reference import Recogniser
 from tests.strategies import grammars, productive, texts
@@ -377,3 +380,85 @@ def test_a_chain_tells_every_operation() -> None:
     assert told[-1][0] in ("scan", "complete")
     with pytest.raises(ValueError, match="no such item"):
         chain(matcher_of(JSON, b"["), item)
+
+
+FACTORS = r"""
+root ::= expr
+expr ::= factor (("+" | "-") factor)*
+factor ::= number | name | call | sign number | "(" expr ")" | [?]
+call ::= name "(" expr? ")"
+name ::= [a-z]+
+number ::= [0-9]+ ("." [0-9]+)?
+sign ::= "~"
+"""
+
+
+class TestDotsRead:
+    """A rule that has ended shows the alternatives that were read."""
+
+    @pytest.mark.parametrize(
+        ("text", "read"),
+        [
+            (b"1", "number"),
+            (b"a", "name"),
+            (b"a()", "call"),
+            (b"a(b)", "call"),
+            (b"(1)", '"(" expr ")"'),
+            (b"a+~1", "sign number"),
+            (b"?", '"?"'),
+        ],
+    )
+    def test_alternatives_that_were_not_read_are_left_out(self, text: bytes, read: str) -> None:
+        matcher = matcher_of(FACTORS, text)
+        items = matcher.frontier().items
+        dots = [dot for one in dots_read(matcher, items) for dot in one.split("   ")]
+        assert {dot for dot in dots if dot.startswith("factor ::=") and dot.endswith("•")} == {f"factor ::= {read} •"}
+        assert len(dots) == sum(len(item.dot.split("   ")) for item in items)
+
+    @pytest.mark.parametrize("text", [b"", b"a(", b"a+"])
+    def test_what_has_not_ended_is_as_it_was(self, text: bytes) -> None:
+        matcher = matcher_of(FACTORS, text)
+        items = matcher.frontier().items
+        assert dots_read(matcher, items) == tuple(item.dot for item in items)
+
+    @pytest.mark.parametrize(
+        ("grammar", "text", "read"),
+        [
+            (SUMS, b"1+2", {'E ::= E "+" E •', "E ::= [0-9] •"}),
+            (SUMS, b"1+2*3", {'E ::= (E "+" E | E "*" E) •', 'E ::= E "*" E •', "E ::= [0-9] •"}),
+            (
+                'root ::= x\nx ::= "a" y | "b" x | "c" z\ny ::= "q"*\nz ::= "w" x',
+                b"ba",
+                {'x ::= "a" y •', 'x ::= "b" x •'},
+            ),
+            ('root ::= x\nx ::= "ab" | "cb" | [a-z] | "(" x ")"', b"ab", {'x ::= "ab" •'}),
+            ('root ::= x\nx ::= "a" | "a" "b" | [x-z] | "(" x ")"', b"a", {'x ::= "a" •'}),
+            ('root ::= x\nx ::= "a"{2,300} | [b]{2,300} | "c" x', b"aaa", {'x ::= ("a"{2,300} | "b"{2,300}) •'}),
+        ],
+    )
+    def test_what_was_read_is_told_of_each_item(self, grammar: str, text: bytes, read: set[str]) -> None:
+        matcher = matcher_of(grammar, text)
+        dots = [dot for one in dots_read(matcher, matcher.frontier().items) for dot in one.split("   ")]
+        assert {dot for dot in dots if dot[0] in "xE" and dot.endswith("•")} == read
+
+    @given(st.data())
+    def test_an_alternative_that_derives_the_text_is_never_left_out(self, data: st.DataObject) -> None:
+        ir = productive(data.draw(grammars(large=False, rare=False, max_rules=3)))
+        text = data.draw(texts(Recogniser(ir), max_size=8))
+        matcher = GrammarMatcher(compiled(ir, BYTES))
+        while text and not matcher.fork().accept_string(text):
+            text = text[:-1]
+        assert not text or matcher.accept_string(text)
+        rules, items = matcher.compiled.grammar.ir.rules, matcher.frontier().items
+        for item, told in zip(items, dots_read(matcher, items), strict=True):
+            for old, new in zip(item.dot.split("   "), told.split("   "), strict=True):
+                if old == new or new.partition(" ")[0] != item.rule or "…" in new:
+                    continue
+                body, took = rules[item.rule].body, []
+                assert isinstance(body, Choice)
+                for one in body.items:
+                    alone = GrammarIR({**rules, "alone": Rule("alone", one)}, "alone")
+                    took += [one] if Recogniser(alone).accepts(text[item.origin :]) else []
+                assert took
+                for one in took:
+                    assert around_dot(item.rule, one, (), AFTER).split(" ::= ")[1][:-2] in new

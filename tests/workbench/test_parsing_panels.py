@@ -81,6 +81,15 @@ def test_the_chart_marks_the_items_that_are_ambiguous(sums: Explorer) -> None:
     assert set(marked) == {0, 2}  # 3+4 and 4 are read in one way
 
 
+def test_a_rule_that_has_ended_shows_the_alternative_that_was_read(sums: Explorer) -> None:
+    panel = ChartPanel(sums.desk)
+    for text, read in (("1", {0: "E ::= [0-9]"}), ("+2", {0: 'E ::= E "+" E', 2: "E ::= [0-9]"})):
+        sums.session.step(text)
+        panel.update(None)
+        told = [(item["origin"], one) for item in panel.view.items if item["rule"] == "E" for one in item["dots"]]
+        assert {origin: before for origin, (before, after) in told if not after} == read
+
+
 def test_the_chain_behind_the_item_that_is_chosen(sums: Explorer) -> None:
     sums.session.step("1+2")
     panel = ChartPanel(sums.desk)

@@ -438,7 +438,7 @@ def test_a_run_from_the_screen_is_followed_and_goes_on_from_a_place() -> None:
         assert session.trace is not None
         first = session.trace.generation
         bar: Any = explorer.views["screen"].bar  # type: ignore[attr-defined]
-        assert (bar["message"], bar["speaker"]) == ("", "the demo model wrote this, in tokens of its own (demo)")
+        assert (bar["message"], bar["speaker"]) == ("", "the demo model wrote this, in its own vocabulary (demo)")
         assert len(first) > 2
         session.goto(2)
         panel.received({"kind": "step", "prompt": "weather in Lund", "seed": 2, "temperature": 1.0, "grammar": True})
@@ -590,7 +590,7 @@ def test_another_source_begins_with_nothing_and_one_undo_brings_the_former_back(
         do(panel, "paste", text='root ::= "a"+ "b"')
         bar: Any = explorer.views["screen"].bar  # type: ignore[attr-defined]
         assert (session.steps, session.examples, session.edits.kept) == ((), (), ())
-        assert (bar["prompt"], bar["seed"], bar["entry"]) == ("", 1, "")
+        assert (bar["prompt"], bar["seed"], bar["entry"]) == ("", before[4]["seed"], "")
         assert "Ctrl+Z" in bar["note"]
         do(panel, "undo")
         assert state_of(explorer) == before

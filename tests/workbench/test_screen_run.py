@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import workbench as wb
 from workbench.explorer import Explorer
 from workbench.languages.draft import DraftError
 from workbench.panels.ablate import AblatePanel
-from workbench.panels.screen import ScreenPanel, with_recorded
+from workbench.panels.screen import ScreenPanel, load, with_recorded
 from workbench.screen.recording import Option, Token, recorded
 from workbench.screen.state import here_state, text_state
 
@@ -76,6 +77,8 @@ def test_a_run_under_a_grammar_is_whole_and_says_when_the_limit_ended_it(explore
     limited = ask(explorer, "run", limit=12)["outcome"]
     assert limited["kind"] == "complete"
     assert "the limit of 12 made it come to an end" in limited["told"]
+    assert limited["told"].startswith(f"complete: {len(explorer.session.steps)} tokens")
+    assert explorer.session.steps[-1].stop  # which is counted in both
     assert set(explorer.value) == {"city"}
     roomy = ask(explorer, "run", limit=2000)["outcome"]
     assert roomy["kind"] == "complete"
@@ -309,10 +312,34 @@ def test_what_the_model_reads_is_told_before_it_runs(explorer: Explorer, monkeyp
     assert "no tokens" in bar(explorer)["message"]
 
 
+def test_what_a_person_has_set_stays_where_another_source_is_pasted(explorer: Explorer) -> None:
+    fields = {"seed": 7, "temperature": 0.25, "grammar": False, "limit": 33, "chat": False}
+    panel(explorer).received({"kind": "tell", **fields, "prompt": "Where is Lund?"})
+    told = bar(explorer)["prompt"]
+    panel(explorer).received({"kind": "paste", "text": '{"const": 1}', **fields, "prompt": told})
+    now = bar(explorer)
+    assert {name: now[name] for name in fields} == fields
+    assert now["prompt"] == "Where is Lund?"  # the schema of before is not this one's
+    explorer.desk.do("undo")
+    assert bar(explorer)["prompt"] == told
+    # What the gallery asks is nobody's own; where nothing is opened all stays.
+    panel(explorer).received({"kind": "open", "name": "tool_call", **fields, "prompt": "mine"})
+    entry = bar(explorer)
+    assert entry["prompt"].endswith("Assistant:")
+    assert (entry["grammar"], entry["limit"]) == (True, 33)
+    panel(explorer).received({"kind": "paste", "text": "celsius", **fields, "prompt": "typed"})
+    assert bar(explorer)["offer"]
+    assert bar(explorer)["prompt"] == "typed"
+    panel(explorer).received({"kind": "offer", **fields, "prompt": entry["prompt"]})
+    assert explorer.session.document.text == "celsius"
+    assert (bar(explorer)["prompt"], bar(explorer)["seed"]) == ("", 7)
+
+
 def test_calls_are_chosen_where_the_source_has_tools(explorer: Explorer) -> None:
-    assert "tool_choices" not in bar(explorer)
+    assert not {"tool_choices", "call_format"} & set(bar(explorer))
     panel(explorer).open("tool_call")
     explorer.desk.refresh()
+    assert bar(explorer)["call_format"] == "qwen_3"
     assert [word for word, _ in bar(explorer)["tool_choices"]][:4] == ["auto", "required", "none", "only get_weather"]
     assert bar(explorer)["tool_choice"] == "auto"
     for word, free in (("required", False), ("none", True), ("only send_mail", False), ("auto", True)):
@@ -324,6 +351,21 @@ def test_calls_are_chosen_where_the_source_has_tools(explorer: Explorer) -> None
     assert all(row["before"] is None for row in shown)  # the recorded run was of another choice
     panel(explorer).received({"kind": "choose", "tool_choice": "only nobody"})
     assert "nobody" in bar(explorer)["message"] or explorer.session.edits.draft is not None
+
+
+def test_a_vocabulary_and_a_format_of_calls_are_named_once(explorer: Explorer) -> None:
+    now = bar(explorer)
+    assert [now["tokenizer"]] == now["tokenizers"]  # tekken by its full name
+    ask(explorer, "run", limit=20)
+    assert bar(explorer)["tokenizers"] == ["demo", "tekken"]
+    panel(explorer).received({"kind": "choose", "tokenizer": "tekken"})
+    assert bar(explorer)["tokenizers"] == now["tokenizers"]
+    tools = {"model": "llama", "tool_choice": "required", "tools": [{"type": "function", "function": F}]}
+    panel(explorer).received({"kind": "paste", "text": json.dumps(tools)})
+    assert bar(explorer)["call_format"] == "llama"
+    assert "tool_choices" not in bar(explorer)
+    (option,) = [one for one in explorer.views["source"].document["options"] if one["name"] == "model"]  # type: ignore[attr-defined]
+    assert option["label"] == "format of calls"
 
 
 def test_what_a_recorded_run_wrote_under_another_choice_is_nobody_s_text(explorer: Explorer) -> None:
@@ -408,3 +450,115 @@ def test_given_tokens_may_come_from_an_iterator() -> None:
     assert [step.token_id for step in trace.generation.steps[:5]] == begin
     assert session.text.startswith(b'"zqzq')
     assert trace.died is None
+
+
+class Gate:
+    """What waits at the gate until it is opened, and says that it is there."""
+
+    def __init__(self) -> None:
+        self.there, self.open = threading.Event(), threading.Event()
+
+    def before(self, action: Callable[..., Any]) -> Callable[..., Any]:
+        def acted(*args: Any, **more: Any) -> Any:
+            self.there.set()
+            assert self.open.wait(60)
+            return action(*args, **more)
+
+        return acted
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Gate:
+    """A model that is not loaded, or has not read the prompt, before the gate is opened."""
+    pytest.importorskip("torch")
+    from workbench.generation.model import ModelRun
+
+    gate = Gate()
+    if request.param == "loads":
+        monkeypatch.setattr("workbench.panels.screen._models", {})
+        monkeypatch.setattr("workbench.panels.screen.load", gate.before(load))
+    else:
+        load("demo")
+        monkeypatch.setattr(ModelRun, "advance", gate.before(ModelRun.advance))
+    return gate
+
+
+@pytest.mark.parametrize("waits", ["loads", "reads the prompt"], indirect=True)
+@pytest.mark.parametrize("kind", ["paste", "open", "stop"])
+def test_while_a_model_loads_or_reads_it_is_said_and_another_source_is_opened(
+    explorer: Explorer, waits: Gate, kind: str, request: pytest.FixtureRequest
+) -> None:
+    session, screen = explorer.session, panel(explorer)
+    screen.received({"kind": "run", **ASKED})
+    assert waits.there.wait(60)
+    doing = request.node.callspec.params["waits"]
+    assert bar(explorer)["busy"] == f"the demo model {doing}"
+    loader = screen.thread
+    assert loader is not None
+    reading = session.model.is_running
+    assert reading == (doing != "loads")
+    screen.received({"kind": kind, "text": '{"const": 1}', "name": "ambiguous"})
+    if kind == "stop" and reading:
+        waits.open.set()
+        loader.join(60)
+        assert bar(explorer)["outcome"]["told"].startswith("not finished: stopped by you after ")
+        return
+    assert not bar(explorer)["busy"]
+    assert not session.model.is_running
+    here, steps = session.document, session.steps
+    assert bool(steps) == (kind == "open")
+    assert here.text == ('{"const": 1}' if kind == "paste" else SCHEMA if kind == "stop" else here.text)
+    waits.open.set()
+    loader.join(60)
+    assert not loader.is_alive()
+    now = bar(explorer)
+    assert (now["busy"], now["message"], now["outcome"], session.trace) == ("", "", None, None)
+    assert (session.document, session.steps) == (here, steps)
+    assert ask(explorer, "run", limit=20)["message"] == ""
+    assert session.trace is not None
+
+
+@pytest.mark.parametrize("waits", ["reads the prompt"], indirect=True)
+def test_a_generation_of_a_cell_is_left_where_another_source_is_opened(explorer: Explorer, waits: Gate) -> None:
+    session = explorer.session
+    future = session.model.run_in_background(wb.load_model("demo"), "weather", seed=2, max_tokens=30)
+    assert waits.there.wait(60)
+    explorer.open("tool_call")
+    steps = session.steps
+    assert steps
+    assert not session.model.is_running
+    waits.open.set()
+    future.result(60)
+    assert session.steps == steps
+    assert session.trace is None
+    assert bar(explorer)["speaker"].startswith("a recorded run")
+    explorer.desk.do("undo")
+    assert session.document.text == SCHEMA
+    assert session.trace is not None
+    assert session.trace.generation.finish_reason == "interrupted"
+
+
+def test_a_generation_that_is_left_keeps_what_it_has_written(explorer: Explorer) -> None:
+    session, gate = explorer.session, Gate()
+    follow = session.edits.take
+
+    def take(*args: Any, **more: Any) -> bool:
+        if len(session.steps) == 5:
+            return bool(gate.before(follow)(*args, **more))
+        return follow(*args, **more)
+
+    session.edits.take = take  # type: ignore[method-assign]
+    panel(explorer).received({"kind": "run", **ASKED})
+    assert gate.there.wait(60)
+    assert bar(explorer)["busy"] == "the demo model writes"
+    written = session.text
+    panel(explorer).received({"kind": "paste", "text": '{"const": 1}'})
+    gate.open.set()
+    panel(explorer).wait()
+    assert (session.text, session.document.text) == (b"", '{"const": 1}')
+    assert session.trace is None
+    explorer.desk.do("undo")
+    assert session.text == written
+    trace = session.trace
+    assert trace is not None
+    assert (trace.followed, len(trace.frontiers)) == (5, 6)

@@ -95,6 +95,25 @@ def test_languages_keep_what_was_written_in_them(opened: Explorer) -> None:
     assert opened.session.document.text == typed
 
 
+def test_edits_of_the_editor_end_where_another_text_is_opened(opened: Explorer) -> None:
+    view, first = view_of(opened), view_of(opened).document["text"]
+    number = view.document["opened"]
+    send(opened, kind="source", text=first + "\n", client="me", seq=1)
+    send(opened, kind="option", name="strict_mode", value=True)
+    assert view.document["opened"] == number
+    opened.desk.do("open", text='{"const": 1}', language="json_schema")
+    assert view.document["opened"] == number + 1
+    opened.session.step("1")
+    assert view.document["opened"] == number + 1
+    send(opened, kind="undo")
+    send(opened, kind="undo")
+    assert (view.document["text"], view.document["opened"]) == (first + "\n", number + 2)
+    send(opened, kind="language", language="regex")
+    assert view.document["opened"] == number + 3
+    send(opened, kind="undo")
+    assert (view.document["language"], view.document["text"]) == ("json_schema", first + "\n")
+
+
 def test_options_change_the_grammar(opened: Explorer) -> None:
     opened.session.set_grammar({key: value for key, value in SCHEMA.items() if key != "patternProperties"})
     assert opened.session.inspect.explain('{"days').ok

@@ -342,6 +342,7 @@ class Dashboard:
     def _do_open(self, message: dict[str, Any]) -> None:
         """Another source begins with an empty text and no examples; taken back, the former is there again."""
         session = self.session
+        session.model.leave()
         with session.edits.as_one():
             session.edits.begin_anew()
             session.edits.memo = message.get("memo")

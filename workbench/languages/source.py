@@ -73,13 +73,16 @@ SAID: Final = "it was said"
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a language that a person may set beside the text: "flag", "text", "number" or "choice"."""
+    """An option of a language that a person may set beside the text: "flag", "text", "number" or "choice".
+
+    `label`: what an editor calls it, where that is not its name."""
 
     name: str
     kind: Literal["flag", "text", "number", "choice"]
     default: object
     help: str
     choices: tuple[str, ...] = ()
+    label: str = ""
 
 
 ORDERS: Final = ("any", "declared")
@@ -112,7 +115,14 @@ OPTIONS: Final[dict[Language, tuple[Option, ...]]] = {
         Option("lenient", "flag", False, "drop what cannot be exact, and say so, instead of refusing a schema"),
     ),
     "tools": (
-        Option("model", "choice", DEFAULT_MODEL, "the model family whose call format is used", model_templates()),
+        Option(
+            "model",
+            "choice",
+            DEFAULT_MODEL,
+            "how calls are written: as this family of models does; the model that writes may be another",
+            model_templates(),
+            "format of calls",
+        ),
         Option("tool_choice", "choice", "auto", "whether a tool must be called", ("auto", "none", "required")),
         Option(
             "reasoning",

@@ -14,11 +14,10 @@ import traitlets as t
 from visualizers.live_base import LiveView, Traits, picked, synced
 from workbench.comparing.ablating import FIRST, MECHANISMS, METRICS, NONE, Ablation, ablate
 from workbench.panels.base import Desk, Message, Panel
-from workbench.panels.screen import NAMES, load, models
+from workbench.panels.screen import NAMES, load, models, vocabularies
 from workbench.session import Change
 
 MOST_REPEATS: Final = 100
-VOCABULARIES: Final = ("tekken",)
 
 
 class AblateView(LiveView[Ablation]):
@@ -77,12 +76,12 @@ class AblatePanel(Panel, name="ablate", title="Ablate", tab="first", rank=20, wi
         }
 
     def update(self, change: Change | None) -> None:
-        vocabularies = list(dict.fromkeys((self.session.tokenizer.name, *VOCABULARIES)))
-        if self._settings["vocabulary"] not in vocabularies:
-            self._settings["vocabulary"] = vocabularies[0]
+        there = vocabularies(self.session)
+        if self._settings["vocabulary"] not in there:
+            self._settings["vocabulary"] = there[0]
         if change is None:  # it comes into sight: a model may have been fetched meanwhile
             self._choices["writers"] = [["", "this text"], *models()]
-        self.view.choices = {**self._choices, "vocabularies": vocabularies}
+        self.view.choices = {**self._choices, "vocabularies": there}
         with self.view.hold_sync():
             if self.result is not None and self.result is not self._drawn:
                 self._drawn = self.result

@@ -6,16 +6,18 @@ Read on: `visualizers/live_frontier.py` and `visualizers/operations.py` (the vie
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from kernels_core.errors import BudgetExceededError
-from kernels_core.inspect.derivation import chain, ways
+from kernels_core.inspect.derivation import chain, dots_read, ways
 from kernels_core.inspect.snapshots import EarleyItem
 from visualizers.live_base import LiveView
 from visualizers.live_frontier import MAX_ITEMS, FrontierView
 from visualizers.operations import OperationView
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import pointers
+from workbench.screen.state import OF_RULES
 from workbench.session import Change
 
 MAX_WAYS: Final = 100
@@ -40,9 +42,20 @@ class ChartPanel(Panel, name="chart", title="Chart", rank=20):
 
     def update(self, change: Change | None) -> None:
         frontier = self.session.inspect.frontier()
-        shown = frontier.items[:MAX_ITEMS]
+        shown = self._read(frontier.items[:MAX_ITEMS])
+        frontier = replace(frontier, items=(*shown, *frontier.items[MAX_ITEMS:]))
         self.view.show(frontier, pointers(self.session.inspect, (item.origin for item in shown)), self._ways(shown))
         self._show_operations()
+
+    def _read(self, items: Sequence[EarleyItem]) -> Sequence[EarleyItem]:
+        """Those of a grammar of rules with the alternatives that were read in what has ended."""
+        if self.session.document.language not in OF_RULES:
+            return items
+        try:
+            dots = dots_read(self.session.inspect.matcher, items)
+        except BudgetExceededError:
+            return items
+        return [replace(item, dot=dot) for item, dot in zip(items, dots, strict=True)]
 
     def _ways(self, items: Sequence[EarleyItem]) -> tuple[int, ...]:
         """In how many ways each can be derived; of a long frontier, the first; none where the chart is too large."""

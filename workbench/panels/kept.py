@@ -95,7 +95,7 @@ class KeptPanel(Panel, name="kept", title="Before", tab="", rank=20):
         _open.discard(self)
 
     def _restore(self, state: State) -> None:
-        self.session.model.stop()
+        self.session.model.leave()
         saved, draft = state["session"], state["session"].get("draft")
         with self.session.edits.as_one():
             if not same_source(saved, self.session.to_json()):

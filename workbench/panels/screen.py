@@ -35,7 +35,7 @@ from workbench.screen.parts import FREE_TEXT, Part, parts_of, step_modes
 from workbench.screen.recent import called, is_edit, note_opened, opened_last
 from workbench.screen.recording import Recording, Token, model_word, recorded, tokens_of
 from workbench.screen.state import here_state, matched, text_state
-from workbench.session import Change
+from workbench.session import Change, Session
 from workbench.session.history import Place
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ MOST_TOKENS: Final = 100_000
 TURN: Final = re.compile(r"^(\w+):", re.M)
 WITH_FREE_TEXT: Final = ("tools", "structural_tag")
 NAMES: Final = {"smollm2": "SmolLM2", "demo": "the demo model"}
-TOKENIZERS: Final = ("tekken",)
 TOOL_CHOICES: Final = {"auto": "if it likes (auto)", "required": "at least one (required)", "none": "none"}
 """Which calls a model may make; besides, one tool alone."""
 OPENED: Final = "Ctrl+Z brings back the source and the text before"
@@ -112,6 +111,12 @@ def models() -> list[list[str]]:
     return [[word, NAMES[word]] for word in dict.fromkeys((model_word(), "demo"))]
 
 
+def vocabularies(session: Session) -> list[str]:
+    """Those that can be chosen, by name: the session's, and the default one where that is another."""
+    name = session.tokenizer.name
+    return [name] if name.startswith("tekken") else [name, "tekken"]
+
+
 def with_recorded(tokens: Sequence[Token], recorded: Sequence[Token]) -> Sequence[Token]:
     """The tokens of a run, with what a recorded one tells of those that were given to it and are the recorded ones."""
     same = 0
@@ -171,12 +176,14 @@ def _turns(prompt: str) -> tuple[str, ...]:
 
 
 def _tool_choices(source: Source) -> dict[str, object]:
-    """Which calls may be chosen, [value, in words] each, and which is; nothing where the source has no tools."""
+    """In whose format calls are written, which may be chosen, [value, in words] each, and which is; nothing where the
+    source has no tools."""
     tools, said = tools_in(source.value) if source.language == "tools" else ([], {})
+    written = {"call_format": said.get("model") or source.option("model")} if tools else {}
     if not tools or said.get("tool_choice") is not None:  # the text says which calls it wants
-        return {}
+        return written
     names, chosen = [f"only {one['name']}" for one in tools], source.option("tool_choice")
-    return {
+    return written | {
         "tool_choices": [*TOOL_CHOICES.items(), *zip(names, names, strict=True)],
         "tool_choice": chosen if isinstance(chosen, str) else f"only {chosen['function']['name']}",
     }
@@ -200,7 +207,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         self._settings = Settings()
         self._ran: Ran | None = None
         self._plays = 0
-        self._busy = ""
+        self._busy = ""  # what is done before a model reads
+        self._task: object = None  # what it is done for; another one where that was let go of
         self._said: tuple[tuple[Step, ...], list[Token]] = ((), [])  # the last conversion of a run's steps
         self._before: tuple[Sequence[Token], bool] = (), True  # what wrote the text that a run goes on with
         self._note = ""  # what was done in place of what was there
@@ -213,12 +221,13 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         self._edited: Source | None = None  # what stands among those for the source that is edited here
         self._opened_on = self.session.document.text
         actions: dict[str, Callable[[Message], object]] = {
-            "open": lambda message: self.open(str(message.get("name"))),
-            "paste": lambda message: self._paste(str(message.get("text") or "")),
+            "open": self._open,
+            "paste": self._paste,
             "run": self._go_on,
             "step": lambda message: self._run(message, begin=self.session.index, more=1),
             "branch": self._branch,
             "continue": self._continue,
+            "stop": lambda _message: self._stop(),
             "choose": self._choose,
             "tell": self._tell,
             "reads": self._read,
@@ -252,6 +261,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
 
     def update(self, change: Change | None) -> None:
         session = self.session
+        if session.model.is_running:
+            self._busy = ""
         self._recall()
         if self._guess and session.edits.draft is None:  # the mistake was mended
             self._note, self._guess = "", False
@@ -384,23 +395,30 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         text = session.document, session.edits.draft, session.steps, session.tokenizer, desk.reading
         chosen = self._entry, self._recording, self._model, self._models, self._settings
         opened = self._recent, self._plays, self._offer
-        return (*run, *text, *chosen, *opened, self._busy, self._note, self._untold, self.message or desk.trouble)
+        return (*run, *text, *chosen, *opened, self._doing(), self._note, self._untold, self.message or desk.trouble)
+
+    def _doing(self) -> str:
+        """What is going on, in words; "" where nothing is."""
+        run = self.session.model.current
+        if run is None:
+            return self._busy
+        steps = run.stream.steps
+        reads = not steps or steps[-1].given
+        return f"{_named(self._model)} {'reads the prompt' if reads else 'writes'}"
 
     def _bar(self) -> dict[str, Any]:
         session, trace, run = self.session, self.session.trace, self.session.model.current
         draft, speaker, look = session.edits.draft, "", ""
         shown = session.document if draft is None else draft.source
-        if run is not None:
-            speaker = f"{_named(self._model)} writes"
-        elif trace is not None and matched(session.steps, self._convert(trace.generation.steps)):
+        if run is None and trace is not None and matched(session.steps, self._convert(trace.generation.steps)):
             made = trace.generation
             ran = self._ran_of(made)
             speaker = f"{_named(made.model if ran is None else ran.word)} wrote this"
             if made.constrained and trace.source != session.document.text:
                 speaker += ", under another source: Run lets it write under this one"
             elif session.model.replaced:
-                speaker += f", in tokens of its own ({session.tokenizer.name})"
-        elif self._recording is not None and matched(session.steps, self._recording.tokens):
+                speaker += f", in its own vocabulary ({session.tokenizer.name})"
+        elif run is None and self._recording is not None and matched(session.steps, self._recording.tokens):
             speaker = f"a recorded run of {_named(self._recording.model)}"
             look = "" if self._entry is None else self._entry.look
         return {
@@ -410,13 +428,13 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             "title": shown.name or shown.title,
             "models": self._models,
             "model": self._model,
-            "tokenizers": list(dict.fromkeys((session.tokenizer.name, *TOKENIZERS))),
+            "tokenizers": vocabularies(session),
             "tokenizer": session.tokenizer.name,
             "speaker": speaker,
             "look": look,
             **asdict(self._settings),
             "running": session.model.is_running,
-            "busy": self._busy,
+            "busy": self._doing(),
             "message": self.message or self.desk.trouble,
             "note": f"{draft.status} {self._note}" if draft is not None and self._note else self._note or self._untold,
             "back": bool(self._note),
@@ -494,6 +512,10 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             self._offer = None
         super().received(content)
 
+    def _open(self, message: Message) -> None:
+        self._hear(message)
+        self.open(str(message.get("name")))
+
     def open(self, name: str) -> None:
         """Open an entry of the gallery, with its recorded run where there is one, which plays; or, by `recent-` and its
         mark, what a person opened before."""
@@ -507,7 +529,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         if entry is None:
             raise ValueError(f"the gallery has no {name!r}: {', '.join(one.name for one in GALLERY)}")
         session = self.session
-        session.model.stop()
+        self._let_go()
         first = not session.steps and not session.edits.can_undo
         with session.inspect.held(), self.view.hold_sync(), session.edits.as_one():  # one message for all, and one edit
             self._entry, self._recording, self._edited = entry, recorded(entry.name), None
@@ -537,7 +559,23 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         recording = self._recording
         self._settings = replace(self._settings, seed=recording.seed, temperature=recording.temperature)
 
-    def _paste(self, text: str) -> None:
+    def _hear(self, message: Message) -> Settings:
+        """What stands in the fields, which the browser tells with what it asks for."""
+        now = self._settings
+        self._settings = settings = Settings(
+            str(message.get("prompt", now.prompt) or ""),
+            int(message.get("seed", now.seed) or 0),
+            float(message.get("temperature", now.temperature) or 0.0),
+            bool(message.get("grammar", now.grammar)),
+            max(1, min(MOST_TOKENS, int(message.get("limit", now.limit) or MAX_TOKENS))),
+            bool(message.get("chat", now.chat)),
+        )
+        self._remember()
+        return settings
+
+    def _paste(self, message: Message) -> None:
+        text = str(message.get("text") or "")
+        self._hear(message)
         try:
             self._take(Source.of(text).spread())
         except FileNotFoundError:
@@ -564,10 +602,11 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             self._tell_bar()
 
     def _take(self, source: Source) -> None:
+        self._let_go()
         note_opened(source)
         self._recent, self._edited = opened_last(), source
+        self._settings, self._note = replace(self._settings, prompt=self._own_prompt()), OPENED
         self._entry = self._recording = None
-        self._settings, self._note = Settings(), OPENED
         self._memo = memo = Memo(None, None, self._model, self._settings)
         self.desk.do("open", text=source.text, language=source.language, options=dict(source.options), memo=memo)
         self._guess = self.session.edits.draft is not None
@@ -575,28 +614,55 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             why = f": {source.why}" if source.why != SAID else ""
             self._note = f"Read as {source.title}{why}. {OPENED}"
 
+    def _own_prompt(self) -> str:
+        """What a person asks, without what it tells of this source; "" where an entry of the gallery asks it."""
+        told = _telling(self.session.document)[0]
+        prompt = self._settings.prompt.removesuffix(told).rstrip() if told else self._settings.prompt
+        return "" if any(prompt == entry.prompt for entry in GALLERY) else prompt
+
     def _tell(self, message: Message) -> None:
         """Put the schema or the tools into the prompt: a model sees nothing of a grammar."""
-        told = f"{message.get('prompt') or ''}\n\n{_telling(self.session.document)[0]}".lstrip()
+        told = f"{self._hear(message).prompt}\n\n{_telling(self.session.document)[0]}".lstrip()
         self._settings = replace(self._settings, prompt=told)
 
     def _read(self, message: Message) -> None:
         """Tell the prompt as the model reads it, with what its chat template adds."""
         if self.session.model.is_running or self._busy:
             raise ValueError("wait until the run has ended, or stop it")
-        word, prompt = self._model, str(message.get("prompt") or "")
-        chat = None if message.get("chat", True) else False
-        self._busy = f"loading {NAMES[word]}" if word not in _models else ""
+        word, asked = self._model, self._hear(message)
+        task = self._occupy(word)
 
         def work() -> None:
             model = load(word)
-            told = model.tokenizer.decode(model.encode_prompt(prompt, chat=chat), skip_special=False)
-            self.view.send({"reads": told})
+            ids = model.encode_prompt(asked.prompt, chat=None if asked.chat else False)
+            told = model.tokenizer.decode(ids, skip_special=False)
+            if self._task is task:
+                self.view.send({"reads": told})
 
-        self.begin(work, self._idle)
+        self.begin(work, lambda: self._idle(task))
 
-    def _idle(self) -> None:
-        self._busy = ""
+    def _occupy(self, word: str) -> object:
+        """A model is about to be asked, and is loaded first if it was not: until `_idle` of what this returns."""
+        self._busy = f"{_named(word)} {'begins' if word in _models else 'loads'}"
+        task = self._task = object()
+        return task
+
+    def _idle(self, task: object) -> None:
+        if self._task is task:
+            self._busy = ""
+
+    def _let_go(self) -> None:
+        """Something else is opened: what was begun before is not waited for."""
+        self._task, self._busy = None, ""
+        self.session.model.leave()
+
+    def _stop(self) -> None:
+        """End the run, or let go of a model before it is loaded."""
+        if self.session.model.is_running:
+            self.session.model.stop()
+        else:
+            self._let_go()
+            self._note = ""
 
     def _choose(self, message: Message) -> None:
         if message.get("model") in NAMES:
@@ -605,7 +671,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         if isinstance(message.get("chat"), bool):
             self._settings = replace(self._settings, chat=message["chat"])
             self._remember()
-        if message.get("tokenizer") in (*TOKENIZERS, self.session.tokenizer.name):
+        if message.get("tokenizer") in vocabularies(self.session):
             self.session.set_tokenizer(message["tokenizer"])
         if isinstance(message.get("tool_choice"), str):
             word, source = message["tool_choice"], self.session.document
@@ -672,16 +738,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         kept = begin if isinstance(begin, int) else len(begin)
         with session.edits.as_one():  # the settings of before belong to the text of before
             self._note = REPLACED if len(session.steps) > kept or session.edits.refused not in (b"", then) else ""
-        limit = int(message.get("limit") or MAX_TOKENS)
-        self._settings = settings = Settings(
-            str(message.get("prompt") or ""),
-            int(message.get("seed") or 0),
-            float(message.get("temperature") or 0.0),
-            bool(message.get("grammar", True)),
-            max(1, min(MOST_TOKENS, limit)),
-            bool(message.get("chat", self._settings.chat)),
-        )
-        self._remember()
+        settings = self._hear(message)
         word, trace = self._model, session.trace
         known = () if trace is None else trace.generation.steps
         given = self._given(begin, known)
@@ -690,13 +747,15 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         if constrained and session.document.language not in WITH_FREE_TEXT:
             stop = ()
         wrote = "" if trace is None else trace.generation.model
-        self._busy = f"loading {NAMES[word]}" if word not in _models else ""
+        task = self._occupy(word)
         self._before = self._tokens()
-        ran = self._ran = Ran(word, settings.prompt, chat, more is not None)
+        ran = Ran(word, settings.prompt, chat, more is not None)
 
         def work() -> None:
             model = load(word)
-            self._busy = ""
+            if self._task is not task:
+                return
+            self._ran = ran
             first = given
             if not all(isinstance(one, bytes) for one in given) and wrote != model.name:
                 first = [one if isinstance(one, bytes) else one.token for one in given]
@@ -717,15 +776,16 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
                 stop=stop,
                 complete=constrained and more is None,
             ).generation
-            if made.finish_reason == "stop" and not (made.steps and made.steps[-1].is_stop):
-                session.edits.shorten(len(made.text_bytes))
+            with session.inspect.held():
+                if self._task is task and made.finish_reason == "stop" and not (made.steps and made.steps[-1].is_stop):
+                    session.edits.shorten(len(made.text_bytes))
             ran.early = ended_early(made, len(first))
 
         def ended() -> None:
-            self._busy = ""
             ran.trouble = self.message
-            if session.trace is not None and session.trace is not trace:
+            if self._task is task and session.trace is not None and session.trace is not trace:
                 ran.made, ran.document = session.trace.generation, session.document
+            self._idle(task)
 
         self.begin(work, ended)
 

@@ -47,6 +47,7 @@ def document_state(session: Session) -> State:
         "languages": [{"name": language, "title": TITLES[language]} for language in LANGUAGES],
         "options": [
             picked(option, "name", "kind", "default", "help")
+            | {"label": option.label or option.name.replace("_", " ")}
             | {"value": source.option(option.name), "choices": list(option.choices)}
             for option in OPTIONS[source.language]
         ],
@@ -169,6 +170,7 @@ class SourcePanel(Panel, name="source", title="Source", tab="", rank=30):
         self._answer: State = {}
         self._kept: dict[Language, Source] = {}
         self._shown: tuple[object, ...] | None = None
+        self._opened, self._ours = 0, False  # texts that came from elsewhere; whether the next one is written here
         self._places: tuple[SourcePlace, ...] = ()
         self._offer: Source | None = None
         self.actions = {
@@ -186,8 +188,9 @@ class SourcePanel(Panel, name="source", title="Source", tab="", rank=30):
         self._kept[source.language] = source
         key = (source, draft is None, session.inspect.vocabulary, tuple(self._answer.items()))
         if self._shown is None or any(new is not old and new != old for new, old in zip(key, self._shown, strict=True)):
+            self._opened += not self._ours and self._shown is not None and source.text != view.document["text"]
             self._shown = key
-            view.document = {**document_state(session), **self._answer}
+            view.document = {**document_state(session), **self._answer, "opened": self._opened}
             found = doubts(source, session.inspect.compiled.grammar) if draft is None else misspelt(source)
             found = (*found, *unread_ends(source))
             warned = [{**mistake_state(one), "warning": True} for one in found]
@@ -209,18 +212,24 @@ class SourcePanel(Panel, name="source", title="Source", tab="", rank=30):
 
     def _write(self, content: Message) -> None:
         self._answer = {"client": content.get("client"), "seq": content.get("seq")}
-        self.desk.do("source", text=str(content.get("text", "")))
+        self._edit(text=str(content.get("text", "")))
+
+    def _edit(self, **source: Any) -> None:
+        self._ours = True
+        self.desk.do("source", **source)
+        self._ours = False
 
     def _take_offer(self, _content: Message) -> None:
         if (offer := self._offer) is not None:
-            self.desk.do("source", text=offer.text, language=offer.language, options=dict(offer.options))
+            self._edit(text=offer.text, language=offer.language, options=dict(offer.options))
 
     def _speak(self, language: object) -> None:
         """Go on in another language: with what was written in it last, else with an example."""
         if language not in LANGUAGES:
             return
         other = self._kept.get(language) or Source(language, EXAMPLES[language], name="example")
-        self.desk.do("source", text=other.text, language=language, options=dict(other.options))
+        with self.session.edits.as_one():  # the editor's own undo ends here
+            self.desk.do("source", text=other.text, language=language, options=dict(other.options))
 
     def _set(self, name: str, value: object) -> None:
         source = shown_source(self.session)
@@ -230,7 +239,7 @@ class SourcePanel(Panel, name="source", title="Source", tab="", rank=30):
         options = {key: kept for key, kept in source.options.items() if key != name}
         if value != default:
             options[name] = value
-        self.desk.do("source", text=source.text, language=source.language, options=options)
+        self._edit(text=source.text, language=source.language, options=options)
 
     def _choose(self, content: Message) -> None:
         """Choose the rule or the pointer at a character, or the one that is named."""

@@ -41,8 +41,9 @@ def outcome(generation: Generation, *, early: int | None = None, trouble: str = 
     early: the step from which on the limit left out tokens (`ended_early`); trouble: the error that ended it;
     stepped: it was one step of a person's.
     """
-    count = sum(not step.is_stop for step in generation.steps)
-    tokens = many(count, "token")
+    # As the place counts them: the stop token is one, and those of a stop string are none.
+    size = len(generation.text_bytes)
+    tokens = many(sum(step.is_special or step.offset < size for step in generation.steps), "token")
     if generation.complete and generation.finish_reason != "interrupted":
         limit = generation.settings["max_tokens"]
         forced = "" if early is None else f"; from token {early + 1:,} on the limit of {limit:,} made it come to an end"
@@ -51,7 +52,7 @@ def outcome(generation: Generation, *, early: int | None = None, trouble: str = 
         by = "stopped by an error" if trouble else "stopped by you"
         return Outcome("stopped", f"not finished: {by} after {tokens}", goes_on=True)
     if generation.finish_reason == "length":
-        if count < generation.settings["max_tokens"]:
+        if len(generation.steps) < generation.settings["max_tokens"]:
             return Outcome("cut", f"not finished: after {tokens} the model's context is full")
         if stepped:
             return Outcome("step", f"{tokens} so far", goes_on=True)

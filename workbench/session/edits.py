@@ -67,10 +67,13 @@ class Edits:
         if data:
             self._core.tell("place")
 
-    def take(self, token_id: int, fill: FillEvent | None = None) -> None:
-        """Take a token; `fill`: how the mask before it came about, if a generation asked for that."""
+    def take(self, token_id: int, fill: FillEvent | None = None, *, run: object = None) -> bool:
+        """Take a token; `fill`: how the mask before it came about, if a generation asked for that.  False, and nothing
+        is taken, where `run`, which has drawn it, steps the session no more."""
         core = self._core
         with core.lock:
+            if run is not None and run is not core.run:
+                return False
             if fill is not None and not core.place.offset:
                 core.fills.note(core.place.index, fill)
             core.token_bytes(token_id)
@@ -85,6 +88,7 @@ class Edits:
                 raise StepError(f"token {token_id}: {reason}", reading)
             core.commit(step)
         core.tell("place")
+        return True
 
     def byte(self, byte: int | None = None) -> None:
         """Read one byte: `byte`, else the next one of the history, else the only one the grammar leaves."""

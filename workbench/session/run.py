@@ -88,6 +88,17 @@ class ModelLoop:
         if run is not None:
             run.stop()
 
+    def leave(self) -> None:
+        """Go on without a running generation: what it has written stays, with its trace, it ends before its next token,
+        and nothing of what it does until then is the session's."""
+        with self._core.lock:
+            run = self._run
+            if run is not None:
+                run.stop()
+                self._forget(run)
+        if run is not None:
+            self._core.tell("run")
+
     @property
     def is_running(self) -> bool:
         """Whether a generation is stepping the session."""
@@ -120,10 +131,9 @@ class ModelLoop:
         """Take over the model's vocabulary, if the session has another, and the order of members that is for models,
         put the session behind what it has read already of the tokens that are given, and count as running until the
         end."""
+        from workbench.generation import stream
+
         core, edits = self._core, self._edits
-        self._refuse_second()
-        if constrained and edits.draft is not None:
-            edits.draft.refuse()
         if options.get("healing"):
             raise RunError(
                 "a session follows whole tokens, and the first ones of a healed text are partly the prompt's: use "
@@ -131,24 +141,24 @@ class ModelLoop:
             )
         begin = tuple(options.get("begin", ()))
         options = {**options, "begin": begin} if begin else options
-        with edits.as_one():
-            if core.tokenizer.info.fingerprint != model.tokenizer.info.fingerprint:
-                before = core.model_replaced or core.tokenizer.name
-                edits.set_tokenizer(model.tokenizer)
-                core.model_replaced = "" if before == model.tokenizer.name else before
-            written = core.document.for_a_model()
-            data, ids = core.tape.data, [getattr(one, "token_id", one) for one in begin]
-            if constrained and written is not core.document:
-                edits.keep(ids, data)  # else the rest asks for masks there, which are the generation's to ask for
-                edits.set_grammar(written)
-            read = edits.keep(ids, data)
-        from workbench.generation import stream
-
-        grammar = GrammarMatcher(core.compiled) if constrained else None
-        tokens = stream(model, prompt, grammar, log=core.log, **options)
-        run = Run(core, self._inspect, edits, self._session, tokens, constrained, read)
-        with core.lock:
+        with core.lock:  # nobody opens another source before this has begun
             self._refuse_second()
+            if constrained and edits.draft is not None:
+                edits.draft.refuse()
+            with edits.as_one():
+                if core.tokenizer.info.fingerprint != model.tokenizer.info.fingerprint:
+                    before = core.model_replaced or core.tokenizer.name
+                    edits.set_tokenizer(model.tokenizer)
+                    core.model_replaced = "" if before == model.tokenizer.name else before
+                written = core.document.for_a_model()
+                data, ids = core.tape.data, [getattr(one, "token_id", one) for one in begin]
+                if constrained and written is not core.document:
+                    edits.keep(ids, data)  # else the rest asks for masks there, which are the generation's to ask for
+                    edits.set_grammar(written)
+                read = edits.keep(ids, data)
+            grammar = GrammarMatcher(core.compiled) if constrained else None
+            tokens = stream(model, prompt, grammar, log=core.log, **options)
+            run = Run(core, self._inspect, edits, self._session, tokens, constrained, read)
             self._run = core.run = run
             core.undo.join(run)  # taken back at once, with what made room for it
         try:
@@ -156,10 +166,17 @@ class ModelLoop:
             yield run
         finally:
             with core.lock:
-                core.trace, self._run, core.run = run.trace, None, None
-                edits.remember()
-                core.log.listen(core.matcher)
-            core.tell("run")
+                if mine := core.run is run:
+                    self._forget(run)
+            if mine:
+                core.tell("run")
+
+    def _forget(self, run: Run) -> None:
+        """Nothing steps the session any more; `run` leaves its trace."""
+        core = self._core
+        core.trace, self._run, core.run = run.trace, None, None
+        self._edits.remember()
+        core.log.listen(core.matcher)
 
     def _refuse_second(self) -> None:
         if self._run is not None:
@@ -229,9 +246,13 @@ class Run:
             self._frontiers.append(self._read[len(self._frontiers)])
             return
         try:
-            self._edits.take(step.token_id, step.fill)
+            taken = self._edits.take(step.token_id, step.fill, run=self)
         except StepError as error:
             self._died, self._reason = error.reading, error.reason
+            self._core.tell("place")  # the model goes on without the session, which views say
+            return
+        if not taken:
+            self._reason = "another text was begun"
             return
         self._place = self._core.place
         self._frontiers.append(self._inspect.frontier())
