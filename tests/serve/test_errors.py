@@ -152,6 +152,26 @@ def test_what_other_servers_take_is_told(client: Client, fields: dict[str, Any],
     assert cure in refused(client.post({"model": "demo", "messages": USER} | fields))["message"]
 
 
+def test_a_null_is_as_if_it_were_not_there(client: Client) -> None:
+    """Clients of other servers write all fields that they know."""
+    nulls: dict[str, Any] = {"logit_bias": None, "cache_salt": None, "messages_of_another": None}
+    form = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"const": None}, "strict": None, "y": None}}
+    streams = {"include_usage": True, "include_obfuscation": None, "z": None}
+    assert client.post({"model": "demo", "messages": USER, "response_format": form} | nulls).status_code == 200
+    assert client.events("x", max_tokens=2, complete=False, stream_options=streams)[-1]["usage"]
+    tool = {"type": "function", "cache": None, "function": {"name": "f", "strict": None, "defer": None}}
+    assert client.post({"model": "demo", "messages": USER, "tools": [tool]} | nulls).status_code == 200
+    outputs = {"choice": ["a"], "regex": None, "backend": None}
+    assert client.post({"model": "demo", "messages": USER, "structured_outputs": outputs}).status_code == 200
+    body = {"model": "demo", "input": "x", "text": {"format": None, "w": None}, "max_output_tokens": 2, "top": None}
+    assert client.ask("/v1/responses", body | {"complete": False}).status_code == 200
+    assert "messages" in refused(client.post({"model": "demo", "messages": None}))["message"]
+    assert (
+        "cache_salt: there is no such field"
+        in refused(client.post({"model": "demo", "messages": USER, "cache_salt": "x"}))["message"]
+    )
+
+
 def test_an_empty_list_is_said_plainly(client: Client) -> None:
     assert refused(client.post({"model": "demo", "messages": []}))["message"] == "messages: at least 1 is expected"
 
@@ -298,9 +318,12 @@ def test_an_unknown_model(client: Client) -> None:
 
 def test_paths_and_methods(client: Client) -> None:
     told = refused(client.request("GET", "/v1/embeddings"), 404)["message"]
-    assert told.startswith("there is nothing at /v1/embeddings; there are /v1/chat/completions")
+    assert told.startswith("there is nothing at /v1/embeddings; there are POST /v1/chat/completions, POST /v1/compl")
+    assert ", GET /v1/models, GET /v1/models/{name}, GET /health, GET /metrics, GET /," in told
     assert "did you mean /v1/models?" in refused(client.request("GET", "/models"), 404)["message"]
+    assert "did you mean /v1/responses?" in refused(client.request("POST", "/responses"), 404)["message"]
     refused(client.request("GET", "/v1/completions"), 405)
+    assert client.request("GET", "/v1/completions").headers["allow"] == "POST"
     refused(client.request("GET", "/v1/chat/completions"), 405)
     refused(client.request("GET", "/assets/..%2f..%2fapp.js"), 404)
 

@@ -370,7 +370,7 @@ def _is_wrapped(schema: Json) -> bool:
 
 def _check_level(what: str, found: JsonObject, keys: tuple[str, ...], place: str) -> None:
     for key in found:
-        if key not in keys and key not in _NOTES and not key.startswith("x-"):
+        if found[key] is not None and key not in keys and key not in _NOTES and not key.startswith("x-"):
             close = get_close_matches(key, keys, 1)
             hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(keys)}"
             raise ToolsError(f"a {what} has no such member; {hint}", child(place, key))

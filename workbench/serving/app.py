@@ -324,11 +324,16 @@ async def _request_trouble(request: Request, error: Exception) -> Response:
 
 async def _http_trouble(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    path, known = request.url.path, [*(one.path for one in ENDPOINTS), "/v1/models"]
-    cure = f"; did you mean /v1{path}?" if f"/v1{path}" in known else f"; there are {', '.join(known)}"
-    told = {404: f"there is nothing at {path}{cure}", 405: f"{path} takes no {request.method}"}
-    message = told.get(error.status_code, str(error.detail))
-    return _Json(RequestError(error.status_code, message).body(), status_code=error.status_code)
+    path, message = request.url.path, str(error.detail)
+    if error.status_code == 404:
+        known = {route.path_format: min(route.methods or ()) for route in request.app.routes}
+        there = ", ".join(f"{method} {at}" for at, method in known.items())
+        cure = f"did you mean /v1{path}?" if f"/v1{path}" in known else f"there are {there}"
+        message = f"there is nothing at {path}; {cure}"
+    elif error.status_code == 405:
+        message = f"{path} takes no {request.method}"
+    answer = RequestError(error.status_code, message).body()
+    return _Json(answer, status_code=error.status_code, headers=error.headers)
 
 
 async def _trouble(request: Request, error: Exception) -> Response:

@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import ClassVar, Final, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from kernels_core.errors import MaskscopeError
 from workbench.languages import Source
@@ -127,7 +127,8 @@ def _kind(value: object) -> str:
 
 
 class Strict(BaseModel):
-    """What is not known is refused, and nothing is converted.
+    """What is not known is refused, and nothing is converted.  Null, which clients write of fields that they do not
+    use, is as if it were not there; but where something is required.
 
     not_built: what is not there, and the values that ask for nothing of it.  of_no_effect: wishes about other things
     than the text, which are read and have no effect.
@@ -136,6 +137,14 @@ class Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
     not_built: ClassVar[Mapping[str, tuple[object, ...]]] = {}
     of_no_effect: ClassVar[frozenset[str]] = frozenset()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, value: object) -> object:
+        if not isinstance(value, dict) or cls.model_config["extra"] != "forbid":
+            return value
+        required = {field.alias or name for name, field in cls.model_fields.items() if field.is_required()}
+        return {name: one for name, one in value.items() if one is not None or name in required}
 
 
 class Lenient(BaseModel):
