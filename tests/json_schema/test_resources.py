@@ -95,6 +95,25 @@ def test_a_document_that_is_not_here_is_named() -> None:
         takes({"$ref": "https://x.org/d.json"}, {"https://x.org/a.json": {}}, "1")
 
 
+def test_what_a_reference_may_mean_is_of_the_document_that_it_names() -> None:
+    resources = {
+        "urn:a": {"$defs": {"Address": {}, "home": {"$ref": "#/$defs/Adress"}}},
+        "urn:b": {"$id": "urn:b", "items": {"$id": "urn:c", "definitions": {"Person": {}}}},
+    }
+    for reference, meant in (
+        ("urn:a#/$defs/Adress", "points to nothing; did you mean 'urn:a#/$defs/Address'?"),
+        ("urn:a#/$defs/home", "the reference '#/$defs/Adress' points to nothing; did you mean '#/$defs/Address'?"),
+        ("urn:c#/definitions/Persn", "did you mean 'urn:c#/definitions/Person'?"),
+        ("urn:b#/$defs/Name", "'urn:b#/$defs/Name' points to nothing (lenient"),
+        ("urn:a#/$defs/Name", "'urn:a#/$defs/Name' points to nothing (lenient"),
+        ("#/$defs/Nam", "did you mean '#/$defs/Name'?"),
+    ):
+        schema = {"$ref": reference, "$defs": {"Name": {}, "b": {"$ref": "urn:b"}}}
+        with pytest.raises(UnsupportedSchemaError) as caught:
+            Grammar.from_json_schema(schema, resources=resources)
+        assert meant in str(caught.value), reference
+
+
 def test_a_grammar_keeps_the_documents_of_its_time() -> None:
     resources = {"urn:a": {"properties": {"x": {"const": 1}}}}
     schema = {"properties": {"y": {"$ref": "urn:a"}}}

@@ -127,6 +127,18 @@ def misplaced(document: Any, pointer: str) -> str:
     return ""
 
 
+def _meant(reference: str, document: Any) -> str:
+    """The definition in `document` that a `reference` to nothing there may mean, by its last name."""
+    before, _, fragment = reference.partition("#")
+    name = fragment.rpartition("/")[2]
+    for holder in ("$defs", "definitions") if isinstance(document, dict) else ():
+        inside = document.get(holder)
+        known = [*inside][:MOST_COMPARED] if isinstance(inside, dict) else []
+        if close := [name] if name in known else get_close_matches(name, known, 1):
+            return f"; did you mean {child(f'{before}#', holder, close[0])!r}?"
+    return "; take along the components of its document" if reference.startswith("#/components/") else ""
+
+
 class Documents:
     """A root schema and the documents it may refer to.  `text` is the root as JSON text."""
 
@@ -235,18 +247,8 @@ class Documents:
             return None
         found = pointed(self._root, reference)
         if found is UNSET:
-            raise Unresolved(f"the reference {reference!r} points to nothing{self._meant(reference)}")
+            raise Unresolved(f"the reference {reference!r} points to nothing{_meant(reference, self._root)}")
         return Target(found, context, reference)
-
-    def _meant(self, reference: str) -> str:
-        """The definition that a reference to nothing may mean, by its last name."""
-        name = reference.rpartition("/")[2].removeprefix("#")
-        for holder in ("$defs", "definitions") if isinstance(self._root, dict) else ():
-            inside = self._root.get(holder)
-            known = [*inside][:MOST_COMPARED] if isinstance(inside, dict) else []
-            if close := [name] if name in known else get_close_matches(name, known, 1):
-                return f"; did you mean {child('#', holder, close[0])!r}?"
-        return "; take along the components of its document" if reference.startswith("#/components/") else ""
 
     def _lookup(self, reference: str, context: Context) -> Any:
         from referencing import exceptions
@@ -257,7 +259,9 @@ class Documents:
             return self._documents().resolver(uri).lookup(f"#{fragment}")
         except exceptions.Unresolvable as error:
             if isinstance(error, exceptions.PointerToNowhere | exceptions.NoSuchAnchor | exceptions.InvalidAnchor):
-                raise Unresolved(f"the reference {reference!r} points to nothing{self._meant(reference)}") from None
+                there = self._documents().get(uri)
+                meant = _meant(reference, None if there is None else there.contents)
+                raise Unresolved(f"the reference {reference!r} points to nothing{meant}") from None
             raise Unresolved(
                 f"the document {uri!r} of the reference {reference!r} is not here; nothing is fetched, pass it in "
                 "resources={uri: schema}"
