@@ -120,6 +120,9 @@ def test_grammars_of_assertions(pattern: str, texts: list[str], anywhere: bool) 
         ("(?:a(?=b)|b(?=a|$))*", "", ["abab", "", "b"], ["aa", "aba"]),
         ("(?:^a|(?<=a)b)+", "", ["a", "ab"], ["aa", "b", "abb"]),
         ("^a$\n^b$", "m", ["a\nb"], ["ab"]),
+        (r"\Aab\Z|\Aac\z", "", ["ab", "ac"], ["AabZ", "ab\n", "acz"]),
+        (r"(?:(?:\Aa|^b)\n?)*(?:^c\Z|d$)?", "m", ["a\nb\nc", "a\nd"], ["b\na", "c\nc"]),
+        (r"(?:a\Z|b)\n?", "", ["a", "b", "b\n"], ["a\n"]),
         (r"(?m:^\d.*$|^$|[^])*", "", ["1a\n2b\n", ""], []),
         (r"(?:\d+(?=\n|$)\n?)*", "", ["1\n23"], ["1 2"]),
         (r"(?i)(?!select\b)\w+", "", ["selects", "x"], ["select", "SELECT", "Select"]),
@@ -142,6 +145,7 @@ def test_searching_leaves_plain_patterns_as_they_are() -> None:
         ("^ab", '"ab" [^]*'),
         ("ab$", '[^]* "ab"'),
         ("^a{2,5000}$", '"a"{2,5000}'),
+        (r"\Aa{2,5000}\Z", '"a"{2,5000}'),
         ("^a|b$", '"a" [^]* | [^]* "b"'),
     ]:
         assert str(Grammar.from_regex(pattern, match="search")) == f"root ::= {printed}\n"

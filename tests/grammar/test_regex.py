@@ -173,7 +173,7 @@ MARK = "»"
         (r"»[a\]", "never closed"),
         ("[»z-a]", "backwards"),
         ("ab»\\", "lone backslash"),
-        (r"a»\A", r"unknown escape \\A"),
+        (r"a»\G", r"unknown escape \\G"),
         (r"»\h", "unknown escape"),
         (r"»\x4", "needs 2 hex"),
         (r"»\u00g0", "needs 4 hex"),
@@ -221,7 +221,7 @@ def test_known_and_not_built(marked: str, message: str) -> None:
     located(marked, UnsupportedFeatureError, message)
 
 
-@pytest.mark.parametrize("marked", ["a»{", "»}", "»]", r"»\-", r"»\_", r"[»\d-z]", "x»{y}"])
+@pytest.mark.parametrize("marked", ["a»{", "»}", "»]", r"»\-", r"»\_", r"[»\d-z]", "x»{y}", r"»\Ax", r"x»\z"])
 def test_the_flag_u_is_strict(marked: str) -> None:
     located(marked, GrammarSyntaxError, "under the flag u|unknown escape|not a range", "u")
     Grammar.from_regex(marked.replace(MARK, ""))

@@ -42,7 +42,7 @@ _FLAGS = {"i": "ignore_case", "m": "multiline", "s": "dot_all", "u": "strict"}
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """How a pattern is read; `strict` is the flag u, `ecma` leaves out the two escapes that are not of ECMA-262."""
+    """How a pattern is read; `strict` is the flag u, `ecma` leaves out the escapes that are not of ECMA-262."""
 
     ignore_case: bool = False
     dot_all: bool = False

@@ -3,8 +3,9 @@ r"""Regular expressions (the regular part of ECMA-262) to trees: one loop over t
 - Code points throughout, never UTF-16 units.  `.` is anything but a line end (`\n \r U+2028 U+2029`); with the flag
   `s`, anything.  `[]` matches nothing, `[^]` anything.
 - `\d \w \D \W` are ASCII, `\s \S` know all Unicode blanks; `\t \n \v \f \r \0 \cX \xHH \uHHHH \u{H...}`;
-  `\p{..} \P{..}` with a property (`unicode_properties.py`), and `\pL` with a category of one letter; `\a \e` of other
-  dialects, but not in `pattern` of JSON Schema.  A backslash in front of a letter that means nothing is an error.
+  `\p{..} \P{..}` with a property (`unicode_properties.py`), and `\pL` with a category of one letter.  Of other dialects
+  `\a \e`, and as in Python `\A` and `\Z`, or `\z`, for the two ends of the text; but not in `pattern` of JSON Schema.
+  A backslash in front of a letter that means nothing is an error.
 - `(...)`, `(?:...)`, `(?<name>...)`, `(?P<name>...)` only group; `(?i:...)`, `(?s-i:...)`, and `(?i)` for the rest of
   the group that it stands in, set flags.  `* + ? {n} {n,} {n,m}`, each with an optional `?`: greedy and lazy denote the
   same set of texts.
@@ -38,6 +39,8 @@ _MAX_DEPTH_OF_ASSERTIONS = 25
 _COUNT = re.compile(r"\{([0-9]++)(,?)([0-9]*+)\}")
 # Braces that hold a number and nothing but digits, commas and blanks are taken for a count gone wrong.
 _LIKE_COUNT = re.compile(r"\{(?=[\s,]*+[0-9])[\s0-9,]*+\}")
+_EDGES = ("\\b", "\\B")
+_OTHER_EDGES = ("\\A", "\\Z", "\\z")  # of other dialects; ECMA-262 has no such escapes
 # Characters that stand for themselves (surrogates cannot, and are reported one by one).
 _PLAIN = re.compile(r"[^\\^$.*+?()\[\]{}|\ud800-\udfff]+")
 _NAME = re.compile(r"P?<([^\W\d]\w*+)>")
@@ -80,7 +83,7 @@ class Pattern:
 def read(source: str, flags: str = "", *, ecma: bool = False) -> Pattern:
     """Read the pattern `source`; `flags` is made of the letters i, m, s and u.
 
-    `ecma`: without the two escapes that are not of ECMA-262, `\\a` and `\\e`.
+    `ecma`: without the escapes that are not of ECMA-262: `\\a`, `\\e`, `\\A`, `\\Z` and `\\z`.
 
     Raises `GrammarSyntaxError` for malformed patterns and `UnsupportedFeatureError` for what is not regular or not
     built, with the offset of the character to look at.
@@ -102,6 +105,7 @@ class _Parser:
         self.assertion: int | None = None
         self.empty_class: int | None = None
         self._assertions = 0
+        self._edges = _EDGES if flags.strict or flags.ecma else _EDGES + _OTHER_EDGES
 
     def body(self) -> Tree:
         source = self.source
@@ -116,7 +120,7 @@ class _Parser:
             elif character == "|":
                 self._end_alternative(i)
                 i += 1
-            elif character in "^$" or source.startswith(("\\b", "\\B"), i):
+            elif character in "^$" or source.startswith(self._edges, i):
                 i = self._anchor(i)
             elif character in "*+?" or (character == "{" and self._is_count(i)):
                 i = self._quantify(i)
@@ -222,16 +226,17 @@ class _Parser:
     def _anchor(self, i: int) -> int:
         group, source = self.group, self.source
         self._asserted(i)
-        line = charset.DOT if group.flags.multiline else charset.ALL
-        end = i + 1
-        if source[i] == "^":
-            tree: Tree = Behind(line, negative=True)
-        elif source[i] == "$":
-            tree = Look(nodes.char_set(line), negative=True)
-        else:
-            end = i + 2
-            word = charset.close_case(charset.WORD) if group.flags.ignore_case else charset.WORD
-            tree = _word_boundary(word, boundary=source[i + 1] == "b")
+        sign = source[i] if source[i] in "^$" else source[i : i + 2]
+        end = i + len(sign)
+        beside = charset.DOT if group.flags.multiline and sign in "^$" else charset.ALL
+        match sign:
+            case "^" | "\\A":
+                tree: Tree = Behind(beside, negative=True)
+            case "$" | "\\Z" | "\\z":
+                tree = Look(nodes.char_set(beside), negative=True)
+            case _:
+                word = charset.close_case(charset.WORD) if group.flags.ignore_case else charset.WORD
+                tree = _word_boundary(word, boundary=sign == "\\b")
         self._add(tree, Span(i, end))
         group.quantifiable = False
         return end
