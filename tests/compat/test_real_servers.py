@@ -146,4 +146,4 @@ def test_drafts_of_sglang(backend_of_sglang: Any) -> None:
     assert [calls.allowed(masks, row) for row in (0, 1)] == [[9], [9, 14, 15]]
     assert [calls.allowed(masks, row) for row in (3, 4)] == [[9, 14, 15]] * 2
     assert calls.allowed(masks, 2) == list(range(calls.SIZE))  # a draft that does not fit: its row stays
-    assert grammar.follower.matcher.num_steps == 0
+    assert grammar.matcher.num_steps == 0

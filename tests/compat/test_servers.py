@@ -18,7 +18,7 @@ from kernels_core import GrammarError, GrammarWarning, TokenizerInfo  # noqa: E4
 from tests.compat import fake_servers as fakes  # noqa: E402
 from tests.compat import server_calls as calls  # noqa: E402
 from workbench.compat.servers import requests, sglang, vllm  # noqa: E402
-from workbench.compat.servers.requests import Follower, ServerInterfaceError, read_request  # noqa: E402
+from workbench.compat.servers.requests import ServerInterfaceError, read_request  # noqa: E402
 from workbench.compat.xgrammar import structural_tag  # noqa: E402
 
 INFO = TokenizerInfo(calls.TOKENS, vocab_size=calls.SIZE, stop_token_ids=[calls.STOP])
@@ -43,7 +43,7 @@ class OverVllm:
         return grammar.find_jump_string() or ""
 
     def jump(self, grammar: Any, old: list[int], new: list[int]) -> None:
-        grammar.follower.jump(old, new)
+        grammar.jump(old, new)
 
     def apply(self, logits: torch.Tensor, bitmask: torch.Tensor) -> None:
         sglang.RequestGrammar.apply_vocab_mask(logits, bitmask)
@@ -156,13 +156,13 @@ def test_a_dead_end_ends_its_request_and_no_other(caplog: pytest.LogCaptureFixtu
             grammar.fill_bitmask(bitmask, row)
     assert calls.allowed(bitmask, 0) == [calls.STOP]
     assert calls.allowed(bitmask, 1) == [15]
-    assert stuck.follower.error is not None
+    assert stuck.error is not None
     assert "behind b'x'" in caplog.text
-    assert other.follower.error is None
+    assert other.error is None
     assert stuck.accept_tokens("r", [calls.STOP]) is False
     assert not stuck.is_terminated()
     stuck.rollback(1)
-    assert stuck.follower.error is None
+    assert stuck.error is None
     stuck.fill_bitmask(bitmask, 0)
     assert calls.allowed(bitmask, 0) == [9]
 
@@ -181,12 +181,12 @@ def test_text_cut_anew_that_does_not_fit_changes_nothing(sglang_backend: Any) ->
     grammar = sglang_backend.asked("ebnf", 'root ::= "x" [q<]+ "x"')
     for token in (9, 15, 14):
         grammar.accept_token(token)
-    before = grammar.follower.matcher.text
+    before = grammar.matcher.text
     with pytest.raises(ValueError, match="token 8, number 2"):
         grammar.jump_and_retokenize([9, 15, 14], [9, 14, 8], -1)
-    assert grammar.follower.matcher.text == before
+    assert grammar.matcher.text == before
     grammar.rollback(3)
-    assert grammar.follower.matcher.text == b""
+    assert grammar.matcher.text == b""
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_tags_as_the_classes_of_xgrammar_write_them() -> None:
         written = json.dumps(tag.model_dump())
         read_request("structural_tag", written)
         for text, fits in zip(('<{"a":1,"b":1}x', '<{"b":1,"a":1}x'), taken, strict=True):
-            matcher = OverVllm().compile("structural_tag", written).follower.matcher
+            matcher = OverVllm().compile("structural_tag", written).matcher
             assert matcher.accept_string(text) is fits
 
 
@@ -265,7 +265,7 @@ def test_integers_are_digits() -> None:
         ("structural_tag", older | {"at_least_one": True}, "<"),
         ("structural_tag", newer, "<"),
     ):
-        matcher = OverVllm().compile(kind, json.dumps(asked)).follower.matcher
+        matcher = OverVllm().compile(kind, json.dumps(asked)).matcher
         assert matcher.accept_string(begin + "12")
         assert not matcher.accept_string(".")
 
@@ -288,7 +288,7 @@ def test_tags_of_the_older_form_are_read_whole() -> None:
 def test_arguments_in_the_xml_of_qwen() -> None:
     schema = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
     tag = {"format": {"type": "qwen_xml_parameter", "json_schema": schema}}
-    matcher = OverVllm().compile("structural_tag", json.dumps(tag)).follower.matcher
+    matcher = OverVllm().compile("structural_tag", json.dumps(tag)).matcher
     assert matcher.accept_string("<parameter=q>")
 
 
@@ -417,7 +417,7 @@ def test_in_the_place_of_guidance(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ['{"x": 1}', '{"q": 1}']
     for settings, taken in ((Settings, [True, True]), (closed, [True, False])):
         backend = home.GuidanceBackend(settings, INFO, calls.SIZE)
-        found = [backend.compile_grammar("JSON", schema).follower.matcher.accept_string(text) for text in texts]
+        found = [backend.compile_grammar("JSON", schema).matcher.accept_string(text) for text in texts]
         assert found == taken
     with pytest.raises(ValueError, match="JSON, line 1"):
         home.GuidanceBackend(closed, INFO, calls.SIZE).compile_grammar("JSON", "{")
@@ -445,7 +445,7 @@ def test_settings_are_read_inside_tags_in_the_place_of_guidance(monkeypatch: pyt
         settings = SimpleNamespace(structured_outputs_config=SimpleNamespace(**{setting: True}))
         backend = own(settings, INFO, calls.SIZE)
         for tag in map(json.dumps, tags):
-            matchers = [backend.compile_grammar("STRUCTURAL_TAG", tag).follower.matcher for _ in texts]
+            matchers = [backend.compile_grammar("STRUCTURAL_TAG", tag).matcher for _ in texts]
             found = [text for text, one in zip(texts, matchers, strict=True) if not one.accept_string(text)]
             assert found == (refused if place == "guidance" else [])
     vllm.unregister()
@@ -456,7 +456,7 @@ def test_json_of_vllm_without_blanks() -> None:
     schema = '{"type": "object", "properties": {"x": {"type": "array"}, "q": {}}}'
     for settings, taken in ((Settings, [True, True]), (compact, [True, False])):
         backend = vllm.Backend(settings, INFO, calls.SIZE)
-        matchers = [backend.compile_grammar("JSON", schema).follower.matcher for _ in taken]
+        matchers = [backend.compile_grammar("JSON", schema).matcher for _ in taken]
         texts = '{"x":[1,2],"q":{}}', '{"x": [1, 2]}'
         assert [one.accept_string(text) for one, text in zip(matchers, texts, strict=True)] == taken
 
@@ -522,7 +522,7 @@ def test_sglang_keeps_and_copies(sglang_backend: Any) -> None:
     first.accept_token(8)
     assert first.current_token == 8
     second = sglang_backend.asked("json", "$$ANY$$")
-    assert second.follower.matcher.num_steps == 0
+    assert second.matcher.num_steps == 0
     assert second.grammar_stats == fakes.Stats(is_cache_hit=True, dispatch_type="json")
     assert second.cache_memory_bytes() > 0
     first.accept_token(calls.STOP)
@@ -585,7 +585,7 @@ def test_blanks_are_as_many_as_the_server_says(monkeypatch: pytest.MonkeyPatch) 
     registered, _ = fakes.install_sglang(monkeypatch)
     sglang.register()
     arguments = fakes.Arguments(constrained_json_disable_any_whitespace=False, constrained_json_max_whitespace_cnt=2)
-    matcher = registered["maskscope"](arguments, INFO, calls.SIZE).asked("json", '{"type": "array"}').follower.matcher
+    matcher = registered["maskscope"](arguments, INFO, calls.SIZE).asked("json", '{"type": "array"}').matcher
     assert matcher.accept_string("[  true")
     assert not matcher.accept_string("   ,")
 
@@ -594,20 +594,18 @@ def test_a_tool_that_must_be_called_is_called(sglang_backend: Any) -> None:
     """SGLang says so in the older form of tags, whose text is free otherwise."""
     tag = {"structures": [{"begin": "<", "schema": None, "end": "x"}], "triggers": ["<"]}
     free = sglang_backend.asked("structural_tag", json.dumps(tag | {"at_least_one": False}))
-    assert free.follower.fitting([9, calls.STOP]) == [9, calls.STOP]
+    assert free.fitting([9, calls.STOP]) == [9, calls.STOP]
     bound = sglang_backend.asked("structural_tag", json.dumps(tag | {"at_least_one": True}))
-    assert bound.follower.fitting([9, calls.STOP]) == []
-    assert bound.follower.fitting([14, 8, 9, calls.STOP]) == [14, 8, 9, calls.STOP]  # <truex
+    assert bound.fitting([9, calls.STOP]) == []
+    assert bound.fitting([14, 8, 9, calls.STOP]) == [14, 8, 9, calls.STOP]  # <truex
     for wrong in ("x", ["x"], [{"begin": "<"}]):
         found = sglang_backend.asked("structural_tag", json.dumps({"structures": wrong, "at_least_one": True}))
         assert isinstance(found, fakes.Invalid)
 
 
-def test_a_follower_begins_anew() -> None:
+def test_a_request_has_stop_tokens_of_its_own() -> None:
     backend = vllm.Backend(Settings, INFO, calls.SIZE)
-    follower = backend.compile_grammar("REGEX", "xq", stop_token_ids=[11]).follower
-    assert follower.accept(9)
-    again: Follower = follower.anew()
-    assert again.matcher.text == b""
-    assert again.fitting([9, 15, 11]) == [9, 15, 11]
-    assert follower.forced() == "q"
+    grammar = backend.compile_grammar("REGEX", "xq", stop_token_ids=[11])
+    assert grammar.validate_tokens([9, 15, 11]) == [9, 15, 11]
+    assert grammar.accept(9)
+    assert grammar.forced() == "q"

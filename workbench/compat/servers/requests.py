@@ -172,14 +172,10 @@ class Follower:
     """
 
     def __init__(self, compiled: CompiledGrammar, stop_token_ids: Iterable[int] | None = None) -> None:
+        super().__init__()  # a server's own attributes
         stops = None if stop_token_ids is None else sorted(stop_token_ids)
         self.matcher = GrammarMatcher(compiled, override_stop_tokens=stops or None)
         self.error: str | None = None
-        self._own_stops = stops or None
-
-    def anew(self) -> Follower:
-        """Another text under the same grammar, at its beginning."""
-        return Follower(self.matcher.compiled, self._own_stops)
 
     def accept(self, token: int) -> bool:
         """Take `token`; False, and nothing has changed, where the grammar refuses it or it is no id at all."""
@@ -191,11 +187,15 @@ class Follower:
             self._note(error)
             return False
 
+    def is_terminated(self) -> bool:
+        """Whether a stop token has ended the text."""
+        return bool(self.matcher.is_terminated())
+
     def fitting(self, tokens: Sequence[int]) -> list[int]:
         """The first of `tokens` that fit, up to the end of the text; the place in it stays."""
         taken: list[int] = []
         for token in tokens:
-            if self.matcher.is_terminated() or not self.accept(token):
+            if self.is_terminated() or not self.accept(token):
                 break
             taken.append(token)
         self.matcher.rollback(len(taken))
@@ -235,7 +235,7 @@ class Follower:
 
     def forced(self) -> str:
         """The text that the grammar forces here; "" where there is a choice, or the text has ended."""
-        return "" if self.matcher.is_terminated() else str(self.matcher.find_jump_forward_string())
+        return "" if self.is_terminated() else str(self.matcher.find_jump_forward_string())
 
     def _note(self, error: MaskscopeError) -> None:
         self.error = str(error)

@@ -56,12 +56,11 @@ class Statistics(Protocol):
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[object]]]
 
 
-class RequestGrammar:
+class RequestGrammar(Follower):
     """One request's grammar, with the methods of SGLang's `BaseGrammarObject`."""
 
-    def __init__(self, follower: Follower, key: str, stats: Statistics | None = None) -> None:
-        super().__init__()  # SGLang's own attributes
-        self.follower = follower
+    def __init__(self, compiled: CompiledGrammar, key: str, stats: Statistics | None = None) -> None:
+        super().__init__(compiled)
         self.key = key
         self.grammar_stats = stats
         self.current_token: int | None = None
@@ -70,29 +69,21 @@ class RequestGrammar:
         """Take `token`; nothing happens behind the end.  `ValueError` where it is refused, which ends the request."""
         if self.is_terminated():
             return
-        if not self.follower.accept(token):
-            why = self.follower.error or "the grammar refuses it"
-            raise ValueError(f"token {token} is not taken behind {self.follower.matcher.text[-40:]!r}: {why}")
+        if not self.accept(token):
+            why = self.error or "the grammar refuses it"
+            raise ValueError(f"token {token} is not taken behind {self.matcher.text[-40:]!r}: {why}")
         self.current_token = token
-
-    def rollback(self, k: int) -> None:
-        """Undo the last `k` tokens."""
-        self.follower.rollback(k)
-
-    def is_terminated(self) -> bool:
-        """Whether a stop token has ended the text."""
-        return bool(self.follower.matcher.is_terminated())
 
     def copy(self) -> RequestGrammar:
         """The same grammar for another request, at its beginning."""
         stats = self.grammar_stats
         if stats is not None:
             stats = dataclasses.replace(stats, is_cache_hit=True, tree_traversal_time=[])
-        return type(self)(self.follower.anew(), self.key, stats)
+        return type(self)(self.matcher.compiled, self.key, stats)
 
     def cache_memory_bytes(self) -> int:
         """Bytes that the compiled grammar holds."""
-        return int(self.follower.matcher.compiled.memory_size_bytes)
+        return int(self.matcher.compiled.memory_size_bytes)
 
     # -- masks ------------------------------------------------------------------------------------------------------
 
@@ -104,16 +95,14 @@ class RequestGrammar:
         pinned = torch.cuda.is_available()
         return torch.full((batch_size, (vocab_size + 31) // 32), -1, dtype=torch.int32, pin_memory=pinned)
 
-    def fill_vocab_mask(self, vocab_mask: torch.Tensor, idx: int) -> None:
-        """Write the mask here into row `idx`."""
-        self.follower.fill(vocab_mask, idx)
+    fill_vocab_mask = Follower.fill
 
     @staticmethod
     def fill_vocab_mask_batched(entries: Sequence[Entry], vocab_mask: torch.Tensor) -> None:
         """Write the rows of all `entries` (each with `row` and `grammar`); masks that are not known are computed in
         threads first."""
         ours = [entry.grammar for entry in entries if isinstance(entry.grammar, RequestGrammar)]
-        _BATCH.read_masks([grammar.follower.matcher for grammar in ours if not grammar.is_terminated()])
+        _BATCH.read_masks([grammar.matcher for grammar in ours if not grammar.is_terminated()])
         for entry in entries:
             entry.grammar.fill_vocab_mask(vocab_mask, entry.row)
 
@@ -143,7 +132,7 @@ class RequestGrammar:
 
     def try_jump_forward(self, tokenizer: object) -> tuple[list[int], str] | None:
         """The text that is forced here, for `jump_forward_str_state`; None for none."""
-        text = self.follower.forced()
+        text = self.forced()
         return ([], text) if text else None
 
     def jump_forward_str_state(self, helper: tuple[list[int], str]) -> tuple[str, int]:
@@ -152,10 +141,10 @@ class RequestGrammar:
 
     def jump_and_retokenize(self, old_output_ids: list[int], new_output_ids: list[int], next_state: int) -> None:
         """The text was cut anew; `ValueError`, and nothing has changed, where the new tokens do not fit."""
-        self.follower.jump(old_output_ids, new_output_ids)
+        self.jump(old_output_ids, new_output_ids)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self.key[:60]!r} behind {self.follower.matcher.text[-40:]!r}>"
+        return f"<{type(self).__name__} of {self.key[:60]!r} behind {self.matcher.text[-40:]!r}>"
 
 
 class GrammarBackend:
@@ -247,7 +236,7 @@ class GrammarBackend:
             return self._invalid(str(error))
         named = "ebnf" if kind == "grammar" else kind
         stats = self._base.GrammarStats(dispatch_type=named) if hasattr(self._base, "GrammarStats") else None
-        return self._grammar_class(Follower(compiled), text, stats)
+        return self._grammar_class(compiled, text, stats)
 
     def _invalid(self, reason: str) -> object:
         if hasattr(self._base, "InvalidGrammarObject"):

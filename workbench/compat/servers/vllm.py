@@ -51,50 +51,38 @@ PLACES: Final[dict[str, tuple[str, str]]] = {
 _REPLACED: list[tuple[ModuleType, str, object]] = []
 
 
-class RequestGrammar:
+class RequestGrammar(Follower):
     """One request's grammar, with the methods of vLLM's `StructuredOutputGrammar`."""
 
-    def __init__(self, follower: Follower) -> None:
-        self.follower = follower
-        self.num_processed_tokens = 0
+    num_processed_tokens = 0
 
     def accept_tokens(self, request_id: str, tokens: Sequence[int]) -> bool:
         """Take `tokens`; those behind the end of the text are not looked at.  False at the first that is refused."""
         for token in tokens:
             if self.is_terminated():
                 break
-            if not self.follower.accept(token):
-                why = self.follower.error or "the grammar refuses it"
+            if not self.accept(token):
+                why = self.error or "the grammar refuses it"
                 LOGGER.error("request %s: token %s is not taken: %s", request_id, token, why)
                 return False
             self.num_processed_tokens += 1
         return True
 
-    def validate_tokens(self, tokens: Sequence[int]) -> list[int]:
-        """The first of `tokens` that fit; padding (-1) fits nowhere.  Nothing moves."""
-        return self.follower.fitting(tokens)
+    validate_tokens = Follower.fitting  # padding (-1) fits nowhere
+    fill_bitmask = Follower.fill
 
     def rollback(self, num_tokens: int) -> None:
-        """Undo the last `num_tokens` tokens."""
-        self.follower.rollback(num_tokens)
+        super().rollback(num_tokens)
         self.num_processed_tokens -= num_tokens
-
-    def fill_bitmask(self, bitmask: torch.Tensor, idx: int) -> None:
-        """Write the mask here into row `idx`."""
-        self.follower.fill(bitmask, idx)
-
-    def is_terminated(self) -> bool:
-        """Whether a stop token has ended the text."""
-        return bool(self.follower.matcher.is_terminated())
 
     def reset(self) -> None:
         """Back to the beginning."""
-        self.follower.rollback(self.follower.matcher.num_steps)
+        super().rollback(self.matcher.num_steps)
         self.num_processed_tokens = 0
 
     def find_jump_string(self) -> str | None:
         """The text that is forced here, of which older versions of vLLM ask; None for none."""
-        return self.follower.forced() or None
+        return self.forced() or None
 
 
 class Backend:
@@ -124,7 +112,7 @@ class Backend:
             grammar_spec = _closed(grammar_spec)
         schemas = self._in_a_tag if self._place == "guidance" else None
         compiled = compile_request(self.compiler, kind, grammar_spec, schemas, **self.layout)
-        return self._grammar_class(Follower(compiled, stop_token_ids))
+        return self._grammar_class(compiled, stop_token_ids)
 
     _grammar_class = RequestGrammar
     _place: Place = "xgrammar"
