@@ -19,7 +19,7 @@ from kernels_core.errors import (
     UnsupportedFeatureError,
     UnsupportedSchemaError,
 )
-from workbench.languages.positions import JsonSyntaxError, JsonText, child, read_json
+from workbench.languages.positions import JsonSyntaxError, JsonText, around, child, read_json
 from workbench.languages.tools import ToolsError
 
 _TOKEN = re.compile(r"\w+|.", re.S)
@@ -121,10 +121,10 @@ def _of_grammar(text: str, error: GrammarError, moved: dict[str, str]) -> Mistak
     if isinstance(error, ToolsError):
         pointer = error.path
     elif isinstance(error, InvalidStructuralTagError):
-        pointer = _move(error.path, moved)
+        pointer = moved_to(error.path, moved)
     else:
         pointer, reason = _named_in(reason)
-        pointer = _move(pointer, moved)
+        pointer = moved_to(pointer, moved)
     cause = error.__cause__
     pointer, entry = places.nearest(pointer)
     if isinstance(cause, GrammarError) and cause.offset is not None and text[entry.start] == '"':
@@ -149,7 +149,7 @@ def _of_schema(text: str, places: JsonText | None, problem: SchemaProblem, moved
     message = f"`{problem.keyword}`: {problem.reason}"
     if places is None:
         return mistake_at(text, 0, 0, message, cure, problem.pointer)
-    pointer = _move(problem.pointer, moved)
+    pointer = moved_to(problem.pointer, moved)
     with_keyword = child(pointer, problem.keyword)
     if with_keyword in places.entries:
         start, end = places.entries[with_keyword].span
@@ -162,13 +162,12 @@ def _of_schema(text: str, places: JsonText | None, problem: SchemaProblem, moved
     return mistake_in(text, places, pointer, message, cure)
 
 
-def _move(pointer: str, moved: dict[str, str]) -> str:
+def moved_to(pointer: str, moved: dict[str, str]) -> str:
     """`pointer` in the source: the longest known beginning is replaced."""
-    for length in range(pointer.count("/"), -1, -1):
-        beginning = "/".join(pointer.split("/")[: length + 1])
-        if beginning in moved:
-            return moved[beginning] + pointer[len(beginning) :]
-    return "#" if moved else pointer
+    known = next((at for at in around(pointer) if at in moved), None)
+    if known is None:
+        return "#" if moved else pointer
+    return moved[known] + pointer[len(known) :]
 
 
 def _read(text: str) -> JsonText | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -30,6 +30,7 @@ __all__ = [
     "Entry",
     "JsonSyntaxError",
     "JsonText",
+    "around",
     "behind_blanks",
     "child",
     "load_json",
@@ -91,6 +92,14 @@ def parts_of(pointer: str) -> tuple[str, ...]:
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
+def around(pointer: str) -> Iterator[str]:
+    """`pointer`, and those of all that holds what is there, the innermost first."""
+    yield pointer
+    while "/" in pointer:
+        pointer = pointer.rpartition("/")[0]
+        yield pointer
+
+
 def value_at(value: Json, pointer: str) -> Json:
     """What stands at `pointer` in a JSON value; `LookupError` or `ValueError` where nothing does."""
     for part in parts_of(pointer):
@@ -112,9 +121,8 @@ class JsonText:
 
     def nearest(self, pointer: str) -> tuple[str, Entry]:
         """The entry at `pointer`, or at the closest value around it that there is."""
-        while pointer not in self.entries and "/" in pointer:
-            pointer = pointer.rpartition("/")[0]
-        return (pointer, self.entries[pointer]) if pointer in self.entries else ("#", self.entries["#"])
+        found = next((at for at in around(pointer) if at in self.entries), "#")
+        return found, self.entries[found]
 
     def pointer_at(self, offset: int) -> str:
         """The innermost value (its key included) that holds the character at `offset`."""

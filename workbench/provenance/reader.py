@@ -18,7 +18,8 @@ from kernels_core.inspect.classic import in_common
 from visualizers.glyphs import many
 from workbench.json_values import Json
 from workbench.languages import Source
-from workbench.languages.positions import child, value_at
+from workbench.languages.mistakes import moved_to
+from workbench.languages.positions import around, child, value_at
 from workbench.provenance.branches import Oracles
 from workbench.provenance.elements import STYLES, read_elements, spelt_element
 from workbench.provenance.formats import Format, FormatWalk, Standing, Token, ends_of
@@ -149,8 +150,8 @@ class Reader:
                 return content.base
             sites = content.levels[-1]
             return content.pointer(sites[0].pointer) if sites else None
-        around = [self.moved(standing.pointer).split("/") for standing in self.standings(text)]
-        return "/".join(shared_beginning(around)) if around else None
+        held = [self.moved(standing.pointer).split("/") for standing in self.standings(text)]
+        return "/".join(shared_beginning(held)) if held else None
 
     def pointers(self, text: bytes, begins: Iterable[int]) -> dict[int, str | None]:
         """The pointers of what began after so many bytes of `text`; of those not met before only the last ones.
@@ -209,24 +210,14 @@ class Reader:
 
     def moved(self, pointer: str) -> str:
         """The pointer in the source of one in the structural tag that was made of it."""
-        if not self._moved:
-            return pointer
-        at, rest = pointer, ""
-        while at not in self._moved:
-            if "/" not in at:
-                return "#"
-            at, _, last = at.rpartition("/")
-            rest = f"/{last}{rest}"
-        found = self._moved[at]
-        if at in self._names or at.rsplit("/", 1)[0].endswith("/tags"):
-            return found  # of a tag: what is inside it was made by the template
-        return found + rest
+        at = next((one for one in around(pointer) if one in self._moved), None)
+        if at is not None and (at in self._names or at.rpartition("/")[0].endswith("/tags")):
+            return self._moved[at]  # of a tag: what is inside it was made by the template
+        return moved_to(pointer, self._moved)
 
     def tool(self, pointer: str) -> str:
         """The name of the tool whose tag holds `pointer`, or ""."""
-        while pointer not in self._names and "/" in pointer:
-            pointer = pointer.rpartition("/")[0]
-        return self._names.get(pointer, "")
+        return next((self._names[at] for at in around(pointer) if at in self._names), "")
 
     def owner(self, pointer: str) -> str:
         """The tool, or the beginning of the tag, that holds `pointer`; "" for none."""
@@ -316,11 +307,10 @@ class Reader:
 
     def _tag_around(self, pointer: str) -> str:
         """The innermost tag that holds `pointer`, or ""."""
-        while "/" in pointer:
-            value = value_at(self._tag, pointer)
+        for at in around(pointer):
+            value = self._at(at)
             if isinstance(value, dict) and "begin" in value and "content" in value:
-                return pointer
-            pointer = pointer.rpartition("/")[0]
+                return at
         return ""
 
     # -- schemas ---------------------------------------------------------------------------------------------------

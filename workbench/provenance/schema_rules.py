@@ -24,7 +24,7 @@ from kernels_core.grammar.json_schema import SchemaArguments, SchemaOptions
 from kernels_core.grammar.json_schema.misspelt import schemas_of
 from kernels_core.grammar.json_schema.rule_keys import RuleKeys
 from workbench.json_values import Json
-from workbench.languages.positions import value_at
+from workbench.languages.positions import around, value_at
 from workbench.provenance.reader import Reader
 
 if TYPE_CHECKING:
@@ -53,11 +53,8 @@ class SchemaRules:
         """The rule that reads the schema at `pointer`, then those that read the schemas around it, if they have one."""
         names = {key: name for name, key in self._named()}
         found: list[str] = []
-        around = [pointer]
-        while "/" in around[-1]:
-            around.append(around[-1].rpartition("/")[0])
         with suppress(BudgetExceededError), TimeLimit(MAX_MS, where="the rule of a place"):
-            for at in around:
+            for at in around(pointer):
                 if at == "#" and at in self._schemas:
                     found.append(str(self.grammar.lazy_ir.root))
                 elif (key := self._key(at)) is not None and key in names:
