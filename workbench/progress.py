@@ -6,10 +6,14 @@ Read on: `workbench/comparing/hunting.py` and `workbench/generation/loading.py`,
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from visualizers.glyphs import html_escape
+
+T = TypeVar("T")
 
 
 class Line:
@@ -52,3 +56,15 @@ class Line:
 
         html: Any = shown.HTML
         return html(f"<i>{html_escape(text)}</i>" if text else "")
+
+
+@contextmanager
+def told(
+    progress: Callable[[T], object] | None, first: str, say: Callable[[T], str]
+) -> Iterator[Callable[[T], object]]:
+    """Who hears how far something is: `progress`, or for None a line, of `first` and then what `say` makes of it."""
+    if progress is not None:
+        yield progress
+        return
+    with Line(first) as line:
+        yield lambda found: line.say(say(found))

@@ -18,7 +18,6 @@ import math
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -31,7 +30,7 @@ from visualizers.glyphs import clip, html_escape, many
 from visualizers.tables import card, dim, pre, table
 from workbench.comparing.factorial import Times, contrasts, subsets
 from workbench.languages import Source
-from workbench.progress import Line
+from workbench.progress import told
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
 if TYPE_CHECKING:
@@ -370,8 +369,7 @@ def ablate(
     found = Ablation(source, chosen, repeats, getattr(tokenizer, "name", ""), note=_note(model, seed), design=design)
     writes = len(asked) if model is not None else 0
     found = begun = replace(found, planned=writes + repeats * len(found.variants))
-    reporter: AbstractContextManager[Progress] = nullcontext(progress) if progress else _reporter()
-    with reporter as report:
+    with told(progress, "measuring ...", lambda found: f"{found.steps} of {found.planned}: {found.doing}") as report:
         try:
             for found in _measured(begun, asked, model, tokenizer, max_tokens, seed):
                 if report(found) is True:
@@ -380,13 +378,6 @@ def ablate(
             if not found.trials:
                 raise
     return found
-
-
-@contextmanager
-def _reporter() -> Iterator[Progress]:
-    """Where a person watches: a line that changes.  Elsewhere nothing."""
-    with Line("measuring ...") as line:
-        yield lambda found: line.say(f"{found.steps} of {found.planned}: {found.doing}")
 
 
 def _measured(

@@ -16,8 +16,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from random import Random
 from typing import Final
@@ -35,7 +34,6 @@ from workbench.comparing.sides import (
     EngineFailure,
     EngineSpec,
     Missing,
-    Side,
     common_ids,
     compile_for,
     guarded,
@@ -46,8 +44,8 @@ from workbench.comparing.sides import (
 from workbench.comparing.texts import mutate, schema_text, shrink
 from workbench.json_values import BLANK_BYTES, Json
 from workbench.languages import Source
-from workbench.peers.base import NotRunError, RefusedError
-from workbench.progress import Line
+from workbench.peers.base import Engine, NotRunError, RefusedError
+from workbench.progress import told
 from workbench.session.matching import possible_bytes
 from workbench.session.result import describe_bytes
 from workbench.tokenizers import Tokenizer, load_tokenizer
@@ -64,7 +62,7 @@ STRUCTURE: Final = np.isin(np.arange(256), list(b'{}[]",:<>()'))
 CLOSING: Final = (b'"', b"}", b"]", b")", b">", b":", b",")
 REPORT_SECONDS: Final = 0.2
 
-Progress = Callable[[Hunt], None]
+Progress = Callable[[Hunt], object]
 
 
 def hunt(
@@ -108,9 +106,8 @@ def hunt(
         if isinstance(engine, Missing):
             search.hunt.refusals[label] = engine.reason
         else:
-            search.enter(label, Side(label, engine, source, b""))
-    reporter: AbstractContextManager[Progress] = nullcontext(progress) if progress else _reporter()
-    with reporter as report:
+            search.enter(label, engine)
+    with told(progress, "hunting ...", _said) as report:
         search.run(seconds, texts, limit, report)
     return search.hunt
 
@@ -138,14 +135,14 @@ class _Search:
         self.found: set[tuple[object, ...]] = set()
         self.limit = 0
 
-    def enter(self, label: str, side: Side) -> None:
+    def enter(self, label: str, engine: Engine) -> None:
         """Compile for one engine; one that refuses is left out."""
         try:
-            constraint = guarded(compile_for, side.engine, side.grammar)
+            constraint = guarded(compile_for, engine, self.source)
         except (RefusedError, NotRunError, EngineFailure) as error:
             self.hunt.refusals[label] = f"it refuses the grammar: {clip(str(error).splitlines()[0], 200)}"
             return
-        self.contestants.append(Contestant(label, constraint, side.engine.canonical_masks))
+        self.contestants.append(Contestant(label, constraint, engine.canonical_masks))
         self.hunt.engines = tuple(one.label for one in self.contestants)
 
     def run(self, seconds: float, texts: int | None, limit: int, report: Progress) -> None:
@@ -534,10 +531,7 @@ def _has_half_pairs(whole: bytes) -> bool:
     return False
 
 
-@contextmanager
-def _reporter() -> Iterator[Progress]:
-    """Where a person watches: a line that changes.  Elsewhere nothing."""
-    with Line("hunting ...") as line:
-        yield lambda hunt: line.say(
-            f"hunting: {hunt.texts:,} texts, {hunt.places:,} places, {len(hunt.findings)} found, {hunt.seconds:.0f} s"
-        )
+def _said(hunt: Hunt) -> str:
+    """How far it is."""
+    tried = f"{hunt.texts:,} texts, {hunt.places:,} places"
+    return f"hunting: {tried}, {len(hunt.findings)} found, {hunt.seconds:.0f} s"
