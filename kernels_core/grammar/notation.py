@@ -1,9 +1,9 @@
 """In which notation is a text that the reader of another one refused?  The message then says so, and what to do.
 
-Nothing is decided here: a text that its reader takes is never looked at.  A notation is known by marks that nobody
-writes in the others, so what is said is a guess, as good as the marks.
+Nothing is decided here: a text that its reader takes is never looked at, but for a pattern that nobody called one.  A
+notation is known by marks that nobody writes in the others, so what is said is a guess, as good as the marks.
 
-Read on: `grammar.py` (who asks).
+Read on: `grammar.py` (who asks), `workbench/languages/warnings.py` (of patterns).
 """
 
 from __future__ import annotations
@@ -15,6 +15,11 @@ from ..errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
 
 _NAME = r"[A-Za-z_][\w-]*"
 _TYPES = "object|array|string|number|integer|boolean|null|function"
+_TYPESCRIPT = "type|interface|enum|const"
+_ZOD = "object|strictObject|enum|union|array|tuple|record|literal|string|number|boolean"
+# A rule of ISO's EBNF, whose name is not what a line of TypeScript begins with; braces in it are closed in it.
+_ISO_NAME = rf"(?!(?:export|{_TYPESCRIPT}|let)[ \t]+\w){_NAME}(?:[ \t]+[\w-]+)*"
+_ISO_RULE = rf"^[ \t]*{_ISO_NAME}[ \t]*=(?:[^;{{}}]|\{{[^{{}}]*\}}){{0,500}};"
 _ABNF = r"%[xdb][0-9]|\b(?:ALPHA|DIGIT|DQUOTE|CRLF|SP|HEXDIG|OCTET)\b|\*[A-Za-z(]|[ \t]/[ \t]"
 # Name, mark and cure; the first whose mark is found in a text is its notation.
 _NOTATIONS: Final = tuple(
@@ -33,9 +38,11 @@ _NOTATIONS: Final = tuple(
             r"^(?:class[ \t]+\w+[ \t]*[(:]|from[ \t]+[\w.]+[ \t]+import[ \t])",
             "pass the class itself, or the JSON of its model_json_schema()",
         ),
+        ("a command of curl", r"\A\s*(?:\$[ \t]*)?curl[ \t]", "take the JSON that it sends"),
         (
             "TypeScript or GraphQL",
-            r"^(?:export[ \t]+)?(?:type|interface|enum|const)[ \t]+\w+[^\n:=]*[{=](?!=)",
+            rf"\A(?![\s\S]*?{_ISO_RULE})[\s\S]*?"
+            rf"^[ \t]*(?:(?:export[ \t]+)?(?:{_TYPESCRIPT})[ \t]+\w+[^\n:=]*[{{=](?![=\d])|z\.(?:{_ZOD})\()",
             "write a JSON schema, as z.toJSONSchema() gives for zod's",
         ),
         ("JSON", r"\A\s*[{\[]\s*[\"{}\]]", "read it as a JSON schema, a structural tag or tools"),
@@ -87,6 +94,17 @@ _NOTATIONS: Final = tuple(
     )
 )
 _LOOKED_AT: Final = 20_000  # characters
+_PROGRAMS: Final = ("a command of curl", "Python", "TypeScript or GraphQL")
+
+
+def unlike_a_pattern(text: str) -> tuple[str, str] | None:
+    """The notation in which `text` hardly is a regular expression, and what to do; None where it may be one."""
+    found = _notation_of(text)
+    return found if found is not None and found[0] in _PROGRAMS else None
+
+
+def _notation_of(text: str) -> tuple[str, str] | None:
+    return next(((name, cure) for name, mark, cure in _NOTATIONS if mark.search(text, 0, _LOOKED_AT)), None)
 
 
 def explained(error: GrammarError) -> GrammarError:
@@ -96,8 +114,8 @@ def explained(error: GrammarError) -> GrammarError:
         return error
     if error.language not in ("EBNF", "Lark", "JSON"):
         return error
-    found = next((one for one in _NOTATIONS if one[1].search(text, 0, _LOOKED_AT)), None)
+    found = _notation_of(text)
     if found is None or found[0] == error.language:
         return error
-    reason = f"{error.reason}; the text looks like {found[0]}: {found[2]}"
+    reason = f"{error.reason}; the text looks like {found[0]}: {found[1]}"
     return type(error)(reason, text, error.offset, language=error.language, needs_vocabulary=error.needs_vocabulary)

@@ -29,6 +29,9 @@ EBNF, LARK, SCHEMA, TAG = Grammar.from_ebnf, Grammar.from_lark, Grammar.from_jso
         (LARK, "export type City = {\n  name: string;\n}", "TypeScript or GraphQL: write a JSON schema"),
         (EBNF, "const City = z.object({\n  name: z.string(),\n})", "TypeScript"),
         (LARK, "type City {\n  name: String!\n}", "TypeScript or GraphQL"),
+        (EBNF, 'type Unit = "C" | "F";\nenum Sky {\n  Rain = 1,\n  Sun = 2\n};', "TypeScript or GraphQL"),
+        (EBNF, "z.object({\n  name: z.string(),\n})", "TypeScript or GraphQL"),
+        (EBNF, "curl http://localhost:8000/v1/chat/completions \\\n  -d '{}'", "a command of curl: take the JSON"),
         (EBNF, '{"type": "string"}', "JSON: read it as a JSON schema"),
         (LARK, '[{"begin": "<a>"}]', "JSON"),
         (
@@ -51,6 +54,8 @@ EBNF, LARK, SCHEMA, TAG = Grammar.from_ebnf, Grammar.from_lark, Grammar.from_jso
         (EBNF, 'list = item *("," item)\nitem = 1*ALPHA ; letters', "ABNF"),
         (EBNF, '(* sums *)\nsum = digit , { "+" , digit } ;\ndigit = "0" | "1" ;', "ISO's EBNF: write ::= for ="),
         (EBNF, 'date part = digit , digit ;\ndigit = "0" | "1" ;', "ISO's EBNF"),
+        (EBNF, 'type x = name , { "," , name } ;\nname = "a" | "b" ;', "ISO's EBNF"),
+        (EBNF, 'enum = "a" | { "b" } ;\ntype of it = enum ;\nconst x = "c" ;', "ISO's EBNF"),
     ],
 )
 def test_a_text_in_another_notation_is_told(read: Callable[[str], Grammar], text: str, said: str) -> None:

@@ -160,6 +160,17 @@ DRAFT_4 = "http://json-schema.org/draft-04/schema#"
         ({"type": "integer", "ge": 1}, {"#/ge": "did you mean `minimum`?"}),
         ({"type": "string", "regex": "a"}, {"#/regex": "did you mean `pattern`?"}),
         ({"regex": "a"}, {}),
+        ({"type": "string", "options": ["a", "b"]}, {"#/options": "`options` is no keyword: it forbids nothing; did"}),
+        ({"items": {"type": "integer", "choices": [1, 2]}}, {"#/items/choices": "did you mean `enum`?"}),
+        ({"type": "string", "choices": ["a"], "enum": ["a"]}, {}),
+        ({"type": "string", "options": [{"label": "A"}]}, {}),
+        ({"type": "string", "options": []}, {}),
+        ({"properties": {"options": {"type": "array"}, "length": {}}, "choices": ["a"]}, {}),
+        ({"type": ["null", "string"], "length": 3}, {"#/length": "did you mean `minLength` and `maxLength`?"}),
+        ({"type": "array", "length": 3}, {"#/length": "did you mean `minItems` and `maxItems`?"}),
+        ({"type": "string", "length": 3, "maxLength": 3}, {}),
+        ({"type": "string", "length": "short"}, {}),
+        ({"type": "number", "length": 3}, {}),
         ({"type": "string", "title": "Name", "lt": "Pavadinimas"}, {}),  # in Lithuanian
         ({"items": {"x-schema": {"type": "null"}, "exampleSchema": {"type": "null"}}}, {}),
         (
@@ -239,6 +250,32 @@ def test_a_word_is_a_name_that_leads_nowhere_and_no_pattern(word: str, tokenizer
     with pytest.raises(FileNotFoundError, match="there is no file"):
         Session(word, tokenizer)
     assert Session(word, tokenizer, language="regex").read(word.replace("\\", "")).ok
+
+
+@pytest.mark.parametrize(
+    ("text", "looks"),
+    [
+        ("z.object({name: z.string()})", "TypeScript or GraphQL"),
+        ("const City = z.object({name: z.string()})", "TypeScript or GraphQL"),
+        ("curl http://localhost/v1/completions -d '{}'", "a command of curl"),
+        ("class City(BaseModel): name: str", "Python"),
+        ("first name = letter , letter ;", ""),
+        ("type x{2,3}", ""),
+        ("SELECT a FROM b WHERE c = [0-9]+;", ""),
+        ("z.o(b|j)ect", ""),
+        ("curls? [0-9]+", ""),
+        ("a file of notes.txt", ""),
+        (r"""["'][a-z]+["']""", ""),
+    ],
+)
+def test_a_line_that_is_hardly_a_pattern_is_told(text: str, looks: str) -> None:
+    source = Source.of(text)
+    assert source.language == "regex"
+    found = doubts(source, source.grammar())
+    assert [str(one) for one in found] == [str(one) for one in found if f": this looks like {looks}, and" in str(one)]
+    assert len(found) == bool(looks)
+    said = Source.of(text, "regex")
+    assert doubts(said, said.grammar()) == ()
 
 
 IGNORING = 'start: NAME ";"\nNAME: /[a-z]+/\n%ignore " "\n'

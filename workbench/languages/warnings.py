@@ -1,5 +1,6 @@
 """What a source says that its author hardly means, each at its place: keywords of schemas that forbid less than they
-seem to, `%ignore` at the ends of a text, and what the engine has to say about a grammar (`Grammar.warnings`).
+seem to, `%ignore` at the ends of a text, a pattern that looks like a program, and what the engine has to say about a
+grammar (`Grammar.warnings`).
 
 By the standard an unknown keyword is a note and forbids nothing, and so the engine takes it.  `additionalProperites` is
 then without effect, which nobody who wrote it meant.
@@ -20,10 +21,11 @@ from kernels_core import Grammar, GrammarNote, GrammarWarning, SchemaProblem
 from kernels_core.compiler import TOLD, outside
 from kernels_core.errors import MaskscopeError
 from kernels_core.grammar.json_schema.misspelt import Doubt, misspelt_in, schemas_inside, schemas_of
+from kernels_core.grammar.notation import unlike_a_pattern
 from workbench.languages.mistakes import MAX_MISTAKES, Mistake, mistake_at, mistake_in
 from workbench.languages.not_a_schema import example_given
 from workbench.languages.positions import JsonSyntaxError, child
-from workbench.languages.source import Source
+from workbench.languages.source import SAID, Source
 from workbench.languages.tools import schemas_in_tools
 
 _IGNORE: Final = re.compile(r"^\s*(%ignore)\b", re.MULTILINE)
@@ -47,7 +49,7 @@ def doubts(source: Source, grammar: Grammar, known: Sequence[Mistake] | None = N
     known: what `misspelt` has said of it.
     """
     found = [
-        *filter(None, [example_given(source)]),
+        *_of_the_whole(source),
         *(misspelt(source) if known is None else known),
         *(_told(source, one) for one in grammar.told),
     ]
@@ -59,8 +61,18 @@ def warn_of(source: Source, grammar: Grammar) -> None:
     shows it in another way (`told_elsewhere`).  What was lost by `lenient` was asked for."""
     if not TOLD.get():
         notes = (_told(source, one) for one in grammar.told if isinstance(one, GrammarNote))
-        for one in (*filter(None, [example_given(source)]), *misspelt(source), *notes):
+        for one in (*_of_the_whole(source), *misspelt(source), *notes):
             warnings.warn(f"{source.title}, {one}", GrammarWarning, stacklevel=outside("workbench"))
+
+
+def _of_the_whole(source: Source) -> Iterator[Mistake]:
+    """That `source` is an example and no schema, or no pattern, which nobody has called it."""
+    if (given := example_given(source)) is not None:
+        yield given
+    guessed = source.language == "regex" and source.why != SAID
+    if guessed and (found := unlike_a_pattern(source.text)) is not None:
+        looks, cure = found
+        yield mistake_at(source.text, 0, 0, f"this looks like {looks}, and is read as a regular expression", cure)
 
 
 def unread_ends(source: Source) -> Iterator[Mistake]:

@@ -38,6 +38,7 @@ _FOREIGN: Final = {
 }  # fmt: skip
 _OF_NUMBERS: Final = ("ge", "gt", "le", "lt")  # with anything else these are names: of members, of languages
 _SIZES: Final = {"string": "Length", "array": "Items", "object": "Properties"}
+_CHOOSE: Final = ("enum", "const", "anyOf", "oneOf", "allOf", "$ref")  # beside which a list of choices may be a note
 _SIZED: Final = (*_SIZES, "integer", "number")
 TYPES: Final = {
     "null": NULL, "boolean": BOOLEAN, "integer": INTEGER, "number": NUMBER, "string": STRING, "array": ARRAY,
@@ -211,11 +212,24 @@ def _said(name: str, inner: Any, schema: Mapping[str, Any]) -> tuple[str, str, b
     meant = name + "".join(sizes[:1] or ["imum"]) if name in ("min", "max") else meant_by(name)
     if name == "regex" and "string" in _types(schema) and isinstance(inner, str):  # else it may be a request's
         meant = "pattern"
+    if name in ("options", "choices", "length"):
+        words = _of_forms(name, inner, schema)
+        return (f"`{name}` is no keyword: it forbids nothing", f"did you mean {words}?", False) if words else None
     if name in _OF_NUMBERS and (isinstance(inner, bool) or not isinstance(inner, int | float | Decimal)):
         return None
     if not meant or meant in schema:
         return None
     return f"`{name}` is no keyword: it forbids nothing", f"did you mean `{meant}`?", True
+
+
+def _of_forms(name: str, inner: Any, schema: Mapping[str, Any]) -> str:
+    """The keywords that a word of forms and tables may mean in a schema with a type; "" where it may be a note."""
+    if name == "length":
+        sizes = [_SIZES[kind] for kind in _types(schema) if kind in ("string", "array")]
+        words = [f"{end}{sizes[0]}" for end in ("min", "max")] if sizes and type(inner) is int else []
+        return " and ".join(f"`{word}`" for word in words) if schema.keys().isdisjoint(words) else ""
+    listed = isinstance(inner, list) and inner and not any(isinstance(one, dict | list) for one in inner)
+    return "`enum`" if listed and _types(schema) and schema.keys().isdisjoint(_CHOOSE) else ""
 
 
 def _takes_null(schema: Mapping[str, Any]) -> bool:
