@@ -36,7 +36,8 @@ READING: Final = (
     "more. A missed bound does not mean that a peer takes less. Bounds are registered since 2026-11-27; runs before "
     "that were looked at.",
     "**Peers**: llguidance 1.9.1 by its defaults; XGrammar 0.2.8 with strict_mode=False (not its default), any white "
-    "space, one thread and its cache, so that both take the texts that we take, unless a row says otherwise.",
+    "space, one thread and its cache, so that both take the texts that we take; tags of tools it reads by its default "
+    "alone.",
     "**Cold**: the grammar is new to the engine, whose cross-grammar cache is warm from the grammars before it, as in "
     "a server; one row asks a new compiler each time. **Known** masks were made before; a **free** token has no "
     "grammar.",
