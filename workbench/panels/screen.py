@@ -231,7 +231,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             "choose": self._choose,
             "tell": self._tell,
             "reads": self._read,
-            "offer": lambda _message: self._take_offer(),
+            "offer": self._take_offer,
             "share": lambda _message: self._share(),
             "copy": lambda _message: self.view.send({"copy": self.code(), "said": "the Python of this run"}),
         }
@@ -584,7 +584,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
                 f"there is no file {clip(text, 60)!r}; a file of your own machine is chosen under paste / open"
             ) from None
 
-    def _take_offer(self) -> None:
+    def _take_offer(self, message: Message) -> None:
+        self._hear(message)
         offer, self._offer = self._offer, None
         if offer is not None:
             self._take(offer)
