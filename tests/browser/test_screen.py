@@ -462,9 +462,7 @@ def test_the_caches_are_a_picture_below_the_text(page: Page) -> None:
     expect(page.get_by_test_id("costs")).to_be_hidden()  # the same, larger
     expect(page.get_by_test_id("way").first).to_be_visible()
     expect(page.get_by_test_id("shared")).to_be_visible()
-    box = page.get_by_test_id("timeline-hit").bounding_box()
-    assert box
-    page.mouse.click(box["x"] + 3, box["y"] + 20)
+    page.get_by_test_id("timeline-hit").click(position={"x": 3, "y": 20})  # waits while the timeline is drawn anew
     page.wait_for_function(f"() => ({PLACE})() === 0")
     page.screenshot(path=SHOTS / "screen-caches.png")
     assert page.get_by_test_id("screen").bounding_box()["height"] <= 720  # type: ignore[index]
