@@ -58,24 +58,15 @@ def _written(inspect: Inspector) -> Callable[[str], str]:
 
 def _grammar(grammar: Grammar) -> str:
     """A grammar's text, and how many rules it has; of one that is too long to be written, the rules that there are."""
+    root = f"root <b>{html_escape(grammar.lazy_ir.root)}</b>"
     try:
-        rules, text = grammar.ir, str(grammar)
+        rules, text = grammar.ir.rules, str(grammar)
     except BudgetExceededError:
-        rules = grammar.lazy_ir
-        facts = [
-            f"root <b>{html_escape(rules.root)}</b>",
-            f"{len(rules.rules):,} rules so far",
-            "too many to write all",
-        ]
-        return card("Grammar", facts, "")
-    cut = clip(text, MAX_SOURCE)
-    lines = text.count("\n") + 1
+        return card("Grammar", [root, f"{len(grammar.lazy_ir.rules):,} rules so far", "too many to write all"], "")
+    cut, lines = clip(text, MAX_SOURCE), text.count("\n") + 1
     source = pre(cut) + more(len(text) - len(cut), "characters")
-    return card(
-        "Grammar",
-        [f"root <b>{html_escape(rules.root)}</b>", f"{len(rules.rules):,} rules", f"{lines:,} lines"],
-        details("EBNF", source, shown=lines <= 30),
-    )
+    facts = [root, f"{len(rules):,} rules", f"{lines:,} lines"]
+    return card("Grammar", facts, details("EBNF", source, shown=lines <= 30))
 
 
 def _compiled_grammar(compiled: CompiledGrammar) -> str:
