@@ -40,20 +40,13 @@ def register_all() -> None:
     register(Trace, html=cockpit.trace_html, text=cockpit.trace_text, page=cockpit.trace_page)
     register(SideBySide, html=cockpit.side_by_side_html, text=cockpit.side_by_side_text)
     register(Session, html=_session, live=Explorer)
-    register(Inspector, svg=_automaton_svg, pdf=_automaton_pdf)
+    register(Inspector, svg=partial(_automaton, to_svg), pdf=partial(_automaton, automaton_pdf))
     register(Why, html=lambda found: pre(str(found)))
 
 
-def _automaton_svg(inspect: Inspector) -> str:
-    return to_svg(inspect.automaton(), active=inspect.frontier().active_states(), written=_written(inspect))
-
-
-def _automaton_pdf(inspect: Inspector) -> bytes:
-    return automaton_pdf(inspect.automaton(), active=inspect.frontier().active_states(), written=_written(inspect))
-
-
-def _written(inspect: Inspector) -> Callable[[str], str]:
-    return partial(called, inspect.document)
+def _automaton(draw: Callable[..., str | bytes], inspect: Inspector) -> str | bytes:
+    active, written = inspect.frontier().active_states(), partial(called, inspect.document)
+    return draw(inspect.automaton(), active=active, written=written)
 
 
 def _grammar(grammar: Grammar) -> str:
