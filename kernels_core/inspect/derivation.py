@@ -132,13 +132,8 @@ def call_stack(matcher: GrammarMatcher, *, limit: int = MAX_STACKS) -> CallStack
         begun = kernel(forest)
         tips = [item for item in begun if forest.table.scannable(item.state)]
         tips += [item for item in forest.reading() if item not in begun]
-        tips = tips or begun or _ended(forest)
+        tips = tips or begun or forest.ends(0, 0, forest.last)  # the root's, where the text may end
         return _merged(forest, find_stacks(forest, tips, limit), matcher.position)
-
-
-def _ended(forest: Forest) -> list[ChartItem]:
-    """The root's items, where the text may end."""
-    return forest.ends(0, 0, forest.last)
 
 
 def _merged(forest: Forest, stacks: Stacks, position: int) -> CallStack:
@@ -281,7 +276,7 @@ def derivation(
     forest = written(matcher.compiled)
     with forest.lock:
         forest.seek(matcher.steps())
-        complete = bool(_ended(forest)) and (forest.last > 0 or not kernel(forest))
+        complete = forest.completed() and (forest.last > 0 or not kernel(forest))
         whole = count_readings(forest) if complete else 0
         stacks = find_stacks(forest, kernel(forest), MAX_TREES)
         trees = complete + len(stacks.listed)

@@ -11,7 +11,6 @@ Read on: `layout.py` (which asks, and keeps what was printed).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from kernels_core.automata.compact_bodies import FIRST_STATE, prefix_at
 from kernels_core.automata.inlining import LoweredRule
@@ -50,8 +49,7 @@ def dotted_rule(ir: GrammarIR, position: Position) -> str:
 
 def around_dot(name: str, body: Node, path: tuple[int, ...], offset: int) -> str:
     """`name ::= body` with a dot `offset` bytes into the node at `path`, before it (0) or behind it (`AFTER`)."""
-    here, _ = _mark(body, path, offset)
-    return _cut(name, _joined(here))
+    return _cut(name, _joined(_mark(body, path, offset)))
 
 
 def _between(name: str, left: Sequence[Node], right: Sequence[Node]) -> str:
@@ -94,16 +92,8 @@ def _cut(name: str, marked: Node) -> str:
     return f"{name} ::= {left}{DOT}{right}".rstrip()
 
 
-@dataclass(frozen=True, slots=True)
-class _Room:
-    """Characters that there is room for on each side of the dot."""
-
-    left: int
-    right: int
-
-
-def _mark(node: Node, path: tuple[int, ...], offset: int) -> tuple[tuple[Node, ...], _Room]:
-    """What is around a place in `node`, as a sequence, with a call of `_HERE` put in at it; and what room is left.
+def _mark(node: Node, path: tuple[int, ...], offset: int) -> tuple[Node, ...]:
+    """What is around a place in `node`, as a sequence, with a call of `_HERE` put in at it.
 
     Of a choice only the alternative with the dot is kept, as in an item of the textbook; within a repetition all are,
     for the next iteration may take another.  Iterative along `path`.
@@ -114,18 +104,18 @@ def _mark(node: Node, path: tuple[int, ...], offset: int) -> tuple[tuple[Node, .
     here: tuple[Node, ...]
     dot = RuleRef(_HERE)
     target = chain.pop()
-    room = _Room(_ROOM, _ROOM)
+    left = right = _ROOM  # characters that there is room for on each side of the dot
     if offset == AFTER:
         items = target.items if isinstance(target, Seq) else (target,)
-        kept, left = _nearest(items, room.left, backwards=True)
-        here, room = (*kept, dot), replace(room, left=left)
+        kept, left = _nearest(items, left, backwards=True)
+        here = (*kept, dot)
     elif isinstance(target, Literal) and offset:
         before, after = target.value[:offset], target.value[offset:]
         here = (Literal(before[-_LONGEST:]), dot, Literal(after[:_LONGEST]))
-        room = _Room(room.left - len(before) // 4, room.right - len(after) // 4)
+        left, right = left - len(before) // 4, right - len(after) // 4
     else:
-        kept, right = _nearest((target,), room.right)
-        here, room = (dot, *kept), replace(room, right=right)
+        kept, right = _nearest((target,), right)
+        here = (dot, *kept)
     # Going up, a sequence takes the marked pieces in between its items, anything else holds them as a sequence.
     once = next((depth for depth, parent in enumerate(chain) if isinstance(parent, Repeat)), len(chain))
     for depth, (parent, step) in reversed(list(enumerate(zip(chain, path, strict=True)))):
@@ -134,8 +124,8 @@ def _mark(node: Node, path: tuple[int, ...], offset: int) -> tuple[tuple[Node, .
         below = children(parent)
         if isinstance(parent, Unordered):  # of the other members nothing is shown: any of them may come
             below, step = _member_around(parent, step)
-        before_it, left = _nearest(below[:step], room.left, backwards=True)
-        after_it, right = _nearest(below[step + 1 :], room.right)
+        before_it, left = _nearest(below[:step], left, backwards=True)
+        after_it, right = _nearest(below[step + 1 :], right)
         match parent:
             case Seq():
                 here = (*before_it, *here, *after_it)
@@ -147,8 +137,7 @@ def _mark(node: Node, path: tuple[int, ...], offset: int) -> tuple[tuple[Node, .
                 here = (Repeat(_joined(here), minimum, maximum),)
             case TagDispatch(tags):
                 here = (RuleRef(FREE_TEXT), Literal(tags[step]), *here)
-        room = _Room(left, right)
-    return here, room
+    return here
 
 
 def _member_around(members: Unordered, step: int) -> tuple[tuple[Node, ...], int]:

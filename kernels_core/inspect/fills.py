@@ -14,7 +14,7 @@ Read on: `trace.py` (`FillEvent`), `sharing.py` (who shares token sets with whom
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from kernels_core.inspect.snapshots import Table
@@ -107,13 +107,12 @@ class CacheLog(Listener):
 
     def __init__(self, matcher: GrammarMatcher | None = None) -> None:
         super().__init__(matcher)
-        self._events: list[FillEvent] = []
-        self._places: list[tuple[int, int]] = []  # renewal, set number
-        self._held: list[Held] = []
-        self._masks: list[Any] = []  # mask caches, one for each renewal: their numbers of sets are their own
-        self._walks: list[Places] = []
+        self._heard: list[tuple[FillEvent, int, int, Held]] = []  # with the renewal and the set's number
+        self._places: list[Places] = []  # one for each renewal: a mask cache has numbers of sets of its own
+        self._counters: dict[str, int] = {}  # of the last of them, as they were when something was made there
         self._dropped = 0
-        self._last: FillEvent | None = None
+        self.last: FillEvent | None = None
+        """The mask asked for last, also if it was not kept."""
 
     def listen(self, matcher: GrammarMatcher) -> None:
         """Hear `matcher` from now on, until another listener is set."""
@@ -121,57 +120,35 @@ class CacheLog(Listener):
         matcher.set_trace(self)
 
     def __len__(self) -> int:
-        return len(self._events)
-
-    @property
-    def last(self) -> FillEvent | None:
-        """The mask asked for last, also if it was not kept."""
-        return self._last
+        return len(self._heard)
 
     @property
     def asked(self) -> int:
         """How many masks were asked for, those that were not kept included."""
-        return len(self._events) + self._dropped
+        return len(self._heard) + self._dropped
 
     def record(self, *, first: int = 0, last: int | None = None) -> CacheRecord:
         """What was heard, as plain data: from mask number `first` on, or the `last` masks of that."""
         begin = first if last is None else max(first, len(self) - last)
-        visits = zip(self._events[begin:], self._places[begin:], self._held[begin:], strict=True)
-        return CacheRecord(
-            tuple(
-                Visit(event, renewal, number, self._walks[renewal].path(number), held)
-                for event, (renewal, number), held in visits
-            ),
-            self._dropped + begin - first,
+        visits = (
+            Visit(event, renewal, number, self._places[renewal].path(number), held)
+            for event, renewal, number, held in self._heard[begin:]
         )
+        return CacheRecord(tuple(visits), self._dropped + begin - first)
 
     def heard(self, event: FillEvent, at: GrammarMatcher) -> None:
-        self._last = event
-        if len(self._events) >= MAX_VISITS:
+        self.last = event
+        if len(self._heard) >= MAX_VISITS:
             self._dropped += 1
             return
         masks = at.masks
-        if not self._masks or self._masks[-1] is not masks:
-            self._masks.append(masks)
-            self._walks.append(Places(masks))
-        self._events.append(event)
-        self._places.append((len(self._masks) - 1, at.set_number))
-        self._held.append(self._holdings(masks, event.kind == "mask hit"))
-
-    def _holdings(self, masks: Any, known: bool) -> Held:
-        machine = masks.machine
-        pool_bytes = 0 if masks.pool is None else masks.pool.nbytes
-        if known and self._held and self._places[-1][0] == self._places[max(0, len(self._places) - 2)][0]:
-            # Nothing was made since: only the parser's own states can have grown.
-            return replace(
-                self._held[-1],
-                sets=machine.set_count,
-                frames=machine.frame_count,
-                arena_bytes=machine.nbytes,
-                pool_bytes=pool_bytes,
-            )
-        counters = masks.counters()
-        return Held(
+        if not self._places or self._places[-1].masks is not masks:
+            self._places.append(Places(masks))
+            self._counters = {}
+        if event.kind != "mask hit" or not self._counters:  # else only the parser's own states can have grown
+            self._counters = masks.counters()
+        machine, counters = masks.machine, self._counters
+        held = Held(
             machine.set_count,
             machine.frame_count,
             counters["masks"],
@@ -179,8 +156,9 @@ class CacheLog(Listener):
             machine.nbytes,
             counters["mask_bytes"],
             counters["token_set_bytes"],
-            pool_bytes,
+            0 if masks.pool is None else masks.pool.nbytes,
         )
+        self._heard.append((event, len(self._places) - 1, at.set_number, held))
 
 
 class Places:
@@ -190,10 +168,10 @@ class Places:
     """
 
     def __init__(self, masks: Any) -> None:
+        self.masks = masks
         self._machine = masks.machine
-        self._masks = masks
         self._paths: dict[int, tuple[str, ...]] = {}
-        self._frames: dict[int, tuple[tuple[str, ...], int]] = {}
+        self._frames: dict[int, tuple[str, int]] = {}
 
     def path(self, number: int) -> tuple[str, ...]:
         """The rules under way in set `number`, of its first item that belongs to a rule; () where there is none."""
@@ -213,21 +191,20 @@ class Places:
         seen: set[int] = set()
         while frame not in seen and len(names) < MAX_DEPTH:
             seen.add(frame)
-            returned, frame = self._returns(frame)
-            names += [one for one in returned[:1] if one]
+            name, frame = self._returns(frame)
+            names += [name] if name else []
         return tuple(reversed(names))
 
-    def _returns(self, frame: int) -> tuple[tuple[str, ...], int]:
-        """Rules that a frame returns to, and the frame of the first of them."""
+    def _returns(self, frame: int) -> tuple[str, int]:
+        """The rule that a frame returns to, the first of several, and the frame of that; "" and itself for none."""
         if frame not in self._frames:
             items = self._machine.frame_returns(frame)
-            names = tuple(dict.fromkeys(self.rule(state) for state, _, _ in items))
-            self._frames[frame] = (names, items[0][1] if items else frame)
+            self._frames[frame] = (self.rule(items[0][0]), items[0][1]) if items else ("", frame)
         return self._frames[frame]
 
     def rule(self, state: int) -> str:
         """The name of the rule that `state` belongs to; "" for a pseudo-state."""
         from kernels_core.masks.ownership import rules_of
 
-        number: int = rules_of(self._masks, [state])[0]
+        number: int = rules_of(self.masks, [state])[0]
         return "" if number < 0 else str(self._machine.tables.lowering.rules[number].name)

@@ -234,9 +234,8 @@ class StateTable:
     def _gap(self, number: int, state: int) -> str:
         """The dotted rule of a state that stands in no body."""
         row, name = self.row(state), self.rule(number).source
-        if row.accepting and not row.call_edges and not row.byte_edges:
-            return f"{name} ::= … {DOT}"
-        return f"{name} ::= … {DOT} …"
+        ended = row.accepting and not row.call_edges and not row.byte_edges
+        return f"{name} ::= … {DOT}" + ("" if ended else " …")
 
     # -- the whole ---------------------------------------------------------------------------------------------------
 

@@ -328,23 +328,14 @@ class TokenSets(Displayed, Table):
     def rows(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
         for entry in self.states:
-            for token in entry.accepted.tolist():
-                rows.append(self._row(entry, token, "accepted", True))
-            for verdict in entry.uncertain:
-                rows.append(self._row(entry, verdict.token_id, "uncertain", verdict.allowed, verdict.suffix))
+            about = {"state": entry.state, "rule": entry.rule, "dot": entry.dot}
+            told = [(token, self.vocab[token], "accepted", True, b"") for token in entry.accepted.tolist()]
+            told += [(one.token_id, one.token, "uncertain", one.allowed, one.suffix) for one in entry.uncertain]
+            rows += [
+                {**about, "token_id": token, "token": text, "kind": kind, "allowed": allowed, "suffix": suffix}
+                for token, text, kind, allowed, suffix in told
+            ]
         return rows
-
-    def _row(self, entry: StateTokens, token: int, kind: str, allowed: bool, suffix: bytes = b"") -> dict[str, Any]:
-        return {
-            "state": entry.state,
-            "rule": entry.rule,
-            "dot": entry.dot,
-            "token_id": token,
-            "token": self.vocab[token],
-            "kind": kind,
-            "allowed": allowed,
-            "suffix": suffix,
-        }
 
 
 @dataclass(frozen=True)

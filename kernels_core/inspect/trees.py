@@ -104,11 +104,8 @@ class Builder:
 
     # -- nodes ------------------------------------------------------------------------------------------------------
 
-    def _name(self, rule: int) -> str:
-        return self._forest.name(rule)
-
     def _closed(self, part: Part, depth: int, chain: tuple[int, ...]) -> _Node:
-        name = self._name(part.rule)
+        name = self._forest.name(part.rule)
         key = f"{name}@{part.begin}-{part.end}" + "'" * chain.count(part.rule)
         kind: NodeKind = "again" if part.rule in chain else "rule"
         return _Node(kind, name, part.begin, part.end, depth, key, part.rule, chain=chain)
@@ -116,8 +113,8 @@ class Builder:
     def _opened(self, stack: tuple[Level, ...], depth: int) -> _Node:
         item = stack[0].item
         rule = self._forest.table.rule_of(item.state)
-        key = f"{self._name(rule)}@{item.origin}-"
-        node = _Node("rule", self._name(rule), item.origin, self._forest.last, depth, key, rule, stack)
+        key = f"{self._forest.name(rule)}@{item.origin}-"
+        node = _Node("rule", self._forest.name(rule), item.origin, self._forest.last, depth, key, rule, stack)
         while node.dotted + 1 < len(stack):  # a repetition in the rule itself is where the rule waits
             if not self._spliced(self._forest.table.rule_of(stack[node.dotted + 1].item.state), node):
                 break
@@ -147,11 +144,6 @@ class Builder:
 
     # -- finished rules ---------------------------------------------------------------------------------------------
 
-    def _ways(self, part: Part) -> list[tuple[ChartItem, int]]:
-        """The items that a rule can have ended with, and in how many ways each."""
-        forest = self._forest
-        return [(item, forest.ways(item, part.end)) for item in forest.ends(part.rule, part.begin, part.end)]
-
     def _read(self, ends: list[tuple[ChartItem, int]], end: int, reading: int) -> list[Part]:
         for item, ways in ends:
             if reading < ways:
@@ -161,7 +153,8 @@ class Builder:
 
     def _chosen(self, part: Part, key: str, chain: tuple[int, ...]) -> tuple[int, int, list[Part]]:
         """(readings, the one that is shown, its parts) of a rule that ended."""
-        ends = self._ways(part)
+        ended = self._forest.ends(part.rule, part.begin, part.end)
+        ends = [(item, self._forest.ways(item, part.end)) for item in ended]
         total = min(MAX_WAYS, sum(ways for _, ways in ends))
         if key in self._readings:
             reading = self._readings[key] % total
@@ -224,7 +217,7 @@ class Builder:
 
     def _spliced(self, rule: int, node: _Node) -> bool:
         """Whether `rule` is a counted repetition in the middle of the node's own rule: no rule of the grammar."""
-        return self._forest.table.rule(rule).repeat is not None and self._name(rule) == node.label
+        return self._forest.table.rule(rule).repeat is not None and self._forest.name(rule) == node.label
 
     def _text(self, found: list[_Node], node: _Node, begin: int, end: int) -> None:
         if found and found[-1].kind == "text":
@@ -273,7 +266,7 @@ class Builder:
         if node.dotted + 1 == len(node.stack):
             return table.dots(state)
         below = node.stack[node.dotted + 1].item
-        return table.dots_before(state, [self._name(table.rule_of(below.state))])
+        return table.dots_before(state, [self._forest.name(table.rule_of(below.state))])
 
     # -- what is shown ----------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from visualizers.glyphs import clip, html_escape
 from visualizers.tables import card, more, table
@@ -110,23 +111,14 @@ def genealogy_figure(genealogy: Genealogy, run: int) -> go.Figure:
     return drawn
 
 
-def _useful(generations: Sequence[Generation]) -> list[list[bool]]:
+def _useful(generations: Sequence[Generation]) -> list[npt.NDArray[np.bool_]]:
     """Of each particle of each step, whether a text with a weight comes from it."""
-    found: list[list[bool]] = []
-    later: list[bool] | None = None
-    parents: list[int] = []
-    for generation in reversed(generations):
+    found: list[npt.NDArray[np.bool_]] = []
+    for generation, later in zip(reversed(generations), [None, *reversed(generations)], strict=False):
         if later is None:
-            here = [
-                ended and weight != -math.inf
-                for ended, weight in zip(generation.ended, generation.log_weights.tolist(), strict=True)
-            ]
+            found.append(np.array(generation.ended, dtype=np.bool_) & (generation.log_weights != -math.inf))
         else:
-            here = [False] * len(generation.parents)
-            for parent, useful in zip(parents, later, strict=True):
-                here[parent] = here[parent] or useful
-        found.append(here)
-        later, parents = here, generation.parents.tolist()
+            found.append(np.isin(np.arange(len(generation.parents)), later.parents[found[-1]]))
     return found[::-1]
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from kernels_core import BatchGrammarMatcher, GrammarMatcher, get_bitmask_shape
+from kernels_core import BatchGrammarMatcher, GrammarMatcher
 from kernels_core.errors import DeadEndError, TokenizerError
 from workbench.conditioning.drawing import FloatArray, IntArray
 from workbench.conditioning.tree import Prefix, PrefixTree
@@ -42,7 +42,6 @@ class Language:
         self.stops = frozenset(matcher.stop_token_ids)
         self.stop_ids = np.array(sorted(self.stops), dtype=np.int64)
         self._batch = BatchGrammarMatcher()
-        self._words = np.zeros(get_bitmask_shape(1, tree.model.vocab_size), dtype=np.int32)
         self._listed: dict[tuple[object, int], IntArray] = {}  # ids by mask: few masks serve many prefixes
         tree.root.matcher = matcher.fork()
 
@@ -71,10 +70,9 @@ class Language:
         key = (matcher.masks, number)
         found = self._listed.get(key)
         if found is None:
-            self._words.fill(-1)
-            matcher.fill_next_token_bitmask(self._words)
-            bits = np.unpackbits(self._words[0].view(np.uint8), count=self.tree.model.vocab_size, bitorder="little")
-            found = self._listed[key] = np.flatnonzero(bits)
+            mask, every = matcher.masks.mask(number), np.arange(self.tree.model.vocab_size)
+            found = every[mask.ids] if mask.lacking is None else np.delete(every, mask.lacking)
+            self._listed[key] = found
         if prefix.depth < self.max_tokens:
             return found
         stops = [token for token in sorted(self.stops) if token in found and self.step(prefix, token) is not None]

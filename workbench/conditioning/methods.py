@@ -170,9 +170,9 @@ def _sum(language: Language, outcome: Outcome, tolerance: float) -> None:
         for text, probability in walk:
             outcome.ends.append(max(walk.ends[text], key=lambda end: end.log_prob))
             outcome.log_weights.append(math.log(probability) if probability > 0 else -math.inf)
-        lower, upper = walk.bounds()
+        whole = walk.bounds()
         outcome.attempts = len(outcome.ends)
-        outcome.most = math.log(upper) if upper > 0 else -math.inf
-        if lower > 0:
-            outcome.log_evidence = math.log(lower)
-            outcome.error = math.log(upper) - math.log(lower)
+        outcome.most = math.log(whole.upper) if whole.upper > 0 else -math.inf
+        if whole > 0:
+            outcome.log_evidence = math.log(whole)
+            outcome.error = math.log(whole.upper) - math.log(whole)

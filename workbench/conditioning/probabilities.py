@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 from workbench.conditioning.language import Language, ListedTexts
 from workbench.conditioning.tree import OutOfForwardsError, PrefixTree
-from workbench.conditioning.walk import Bounds, Texts, Walk
+from workbench.conditioning.walk import Probability, Texts, Walk
 from workbench.generation.loop import matcher_for
 
 if TYPE_CHECKING:
@@ -23,35 +23,6 @@ if TYPE_CHECKING:
 
     from workbench.generation.loop import Constraint
     from workbench.generation.model import LanguageModel, Prompt
-
-ENOUGH = 1e-9
-"""A probability is known where its bounds are closer than this share of it: floating point says no more."""
-
-
-class Probability(float):
-    """A probability as a number: what is certain, so its lower bound.  `upper`: what it is at most; `exact`: whether
-    that is the same."""
-
-    upper: float
-
-    def __new__(cls, lower: float, upper: float) -> Self:
-        found = super().__new__(cls, lower)
-        found.upper = max(lower, upper)
-        return found
-
-    def __getnewargs__(self) -> tuple[float, float]:  # type: ignore[override]
-        return float(self), self.upper
-
-    @property
-    def lower(self) -> float:
-        return float(self)
-
-    @property
-    def exact(self) -> bool:
-        return self.upper - float(self) <= ENOUGH * float(self)
-
-    def __repr__(self) -> str:
-        return f"{float(self):.6g}" if self.exact else f"{float(self):.6g} to {self.upper:.6g}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -189,10 +160,10 @@ def probability(
     except KeyboardInterrupt:
         stopped = "interrupted"
     asked = [text.encode() for text in listed] if listed is not None else [text for text, _ in walk]
-    bounds = {text.decode(errors="backslashreplace"): Probability(*walk.bounds(text)) for text in asked}
+    bounds = {text.decode(errors="backslashreplace"): walk.bounds(text) for text in asked}
     return Probabilities(
         texts=dict(sorted(bounds.items(), key=lambda item: -item[1])),
-        total=Probability(*_together(walk, listed, ends)),
+        total=_together(walk, listed, ends),
         ends=ends,
         forwards=tree.forwards,
         passes=tree.passes,
@@ -207,7 +178,7 @@ def _listed(what: object) -> list[str] | None:
     return list(what) if all(isinstance(text, str) for text in what) else None
 
 
-def _together(walk: Walk, listed: list[str] | None, ends: str) -> Bounds:
+def _together(walk: Walk, listed: list[str] | None, ends: str) -> Probability:
     """Of any of the texts; what begins with two of them is counted once."""
     if listed is None or ends == "stop":
         return walk.bounds()
@@ -215,4 +186,4 @@ def _together(walk: Walk, listed: list[str] | None, ends: str) -> Bounds:
         text for text in dict.fromkeys(listed) if not any(text != one and text.startswith(one) for one in listed)
     ]
     each = [walk.bounds(text.encode()) for text in shortest]
-    return Bounds(sum(one.lower for one in each), min(1.0, sum(one.upper for one in each)))
+    return Probability(sum(each), min(1.0, sum(one.upper for one in each)))

@@ -13,7 +13,7 @@ import heapq
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -24,11 +24,34 @@ AT_ONCE: Final = 32  # prefixes that are read in one pass: more of them may be o
 SLICE: Final = 512  # tokens behind a prefix that are in memory
 
 
-class Bounds(NamedTuple):
-    """Of a probability."""
+ENOUGH = 1e-9
+"""A probability is known where its bounds are closer than this share of it: floating point says no more."""
 
-    lower: float
+
+class Probability(float):
+    """A probability as a number: what is certain, so its lower bound.  `upper`: what it is at most; `exact`: whether
+    that is the same."""
+
     upper: float
+
+    def __new__(cls, lower: float, upper: float) -> Self:
+        found = super().__new__(cls, lower)
+        found.upper = max(lower, upper)
+        return found
+
+    def __getnewargs__(self) -> tuple[float, float]:  # type: ignore[override]
+        return float(self), self.upper
+
+    @property
+    def lower(self) -> float:
+        return float(self)
+
+    @property
+    def exact(self) -> bool:
+        return self.upper - float(self) <= ENOUGH * float(self)
+
+    def __repr__(self) -> str:
+        return f"{float(self):.6g}" if self.exact else f"{float(self):.6g} to {self.upper:.6g}"
 
 
 class Following(NamedTuple):
@@ -106,10 +129,10 @@ class Walk:
         """Probability of all that was not looked at."""
         return sum(map(self._mass, self._unread)) + sum(one.mass for _, _, one in self._heap)
 
-    def bounds(self, text: bytes | None = None) -> Bounds:
-        """Of the probability of a text, or of all of them."""
+    def bounds(self, text: bytes | None = None) -> Probability:
+        """The probability of a text, or of all of them."""
         if text is None:
-            return Bounds(self.lower, min(1.0, self.lower + self.open))
+            return Probability(self.lower, min(1.0, self.lower + self.open))
         lower, tree = self.found.get(text, 0.0), self._texts.tree
         vocabulary = tree.model.tokenizer.info.decoded_vocab
         upper = lower + sum(self._mass(prefix) for prefix in self._unread if text.startswith(tree.text(prefix)))
@@ -120,7 +143,7 @@ class Walk:
                 agree = [_agree(behind, vocabulary[token]) for token in one.ids[one.place :].tolist()]
                 mass = float(np.exp(one.log_probs[one.place :])[agree].sum()) + one.left[-1]
                 upper += float(np.exp(one.prefix.log_prob)) * mass
-        return Bounds(lower, min(1.0, upper))
+        return Probability(lower, min(1.0, upper))
 
     def run(self, tolerance: float) -> None:
         """Look at everything, or until what is open is at most `tolerance` of what was found.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernels_core import GrammarMatcher
 from workbench.provenance import reader_of
-from workbench.provenance.members import Member, OpenObject, listed, open_objects, probe
+from workbench.provenance.members import Member, OpenObject, forced, listed, open_objects, probe
 from workbench.provenance.reader import Content, Probe, read_text
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 CLOSE: Final = 0.6
 """How much alike (0 to 1, `difflib`) a name must be to be what was meant."""
 MOST: Final = 3
-_FORCED: Final = 64  # bytes that must follow, of which blanks matter
 
 
 @dataclass(frozen=True)
@@ -79,10 +78,8 @@ def _matcher(context: Context, text: bytes, tried: bytes, begin: int, afresh: bo
 
 def _may_come(found: OpenObject, content: Content, name: str, at: GrammarMatcher) -> bool:
     """Whether a member of this name may come where `at` stands, in the layout and spelling that are asked for."""
-    forced = at.find_jump_forward_string(_FORCED).encode()
-    blanks = forced[: len(forced) - len(forced.lstrip())]
     whole = content.spelt_name(name).encode()
-    return any(map(probe(at), (gap + whole for gap in (*_gaps(found, content), blanks))))
+    return any(map(probe(at), (gap + whole for gap in (*_gaps(found, content), forced(at)[1]))))
 
 
 def _gaps(found: OpenObject, content: Content) -> tuple[bytes, ...]:

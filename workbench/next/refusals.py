@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from kernels_core.inspect.snapshots import Ids, Table, TokenSets
+from kernels_core.inspect.snapshots import Table, TokenSets
 from visualizers.glyphs import clip, glyph, written_name
 from workbench.next.probes import waiting_rules
 from workbench.next.rejections import SECONDS, Refusal, Rejections, rejections
@@ -212,7 +212,6 @@ class Callers(Table):
 
 def callers(sets: TokenSets, who: Sequence[Sequence[RestCaller]] = ()) -> Callers:
     """The uncertain tokens of `sets` in groups; with `who` (`Inspector.rest_callers`) each says who decides."""
-    firsts = _first_bytes(sets.vocab)
     found: list[tuple[Called, list[int]]] = []
     total = 0
     for number, entry in enumerate(sets.states):
@@ -220,7 +219,8 @@ def callers(sets: TokenSets, who: Sequence[Sequence[RestCaller]] = ()) -> Caller
         total += len(ids)
         if not len(ids):
             continue
-        rest = firsts.at(ids, escapes)
+        texts = zip(map(sets.vocab.__getitem__, ids.tolist()), escapes.tolist(), strict=True)
+        rest = np.array([text[at] if at < len(text) else -1 for text, at in texts])
         values = np.unique(rest)
         taken = np.array([int(allowed[rest == value].sum()) for value in values])
         # Rests that nobody takes are one row.
@@ -263,30 +263,3 @@ def _rest(values: list[int]) -> str:
     """The first bytes of rests; -1 is a rest of nothing."""
     parts = [content(bytes(value for value in values if value >= 0))] if max(values) >= 0 else []
     return ", ".join(["nothing", *parts] if -1 in values else parts)
-
-
-def _first_bytes(vocab: tuple[bytes, ...]) -> _Firsts:
-    """The vocabulary as one array of bytes, kept for the last one asked."""
-    global _kept
-    if _kept is None or _kept.vocab is not vocab:
-        _kept = _Firsts(vocab)
-    return _kept
-
-
-class _Firsts:
-    """Looks up one byte of many tokens at once."""
-
-    def __init__(self, vocab: tuple[bytes, ...]) -> None:
-        self.vocab = vocab
-        lengths = np.fromiter(map(len, vocab), dtype=np.int64, count=len(vocab))
-        self._starts = np.cumsum(lengths) - lengths
-        self._lengths = lengths
-        self._bytes = np.frombuffer(b"".join(vocab) + b"\0", dtype=np.uint8)
-
-    def at(self, ids: Ids, places: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-        """The byte at `places[i]` of token `ids[i]`, -1 past its end."""
-        inside = places < self._lengths[ids]
-        return np.where(inside, self._bytes[np.where(inside, self._starts[ids] + places, 0)], -1).astype(np.int64)
-
-
-_kept: _Firsts | None = None

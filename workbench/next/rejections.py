@@ -59,7 +59,6 @@ class Rejections:
         self.depth = np.zeros(count, dtype=np.uint16)
         self.byte = np.zeros(count, dtype=np.uint8)
         self.state = np.full(count, -1, dtype=np.int32)
-        self.alive = np.ones(count, dtype=np.bool_)
         self.unsettled = 0
         self.possible: list[bytes] = []
         self.matchers: list[GrammarMatcher] = []
@@ -136,14 +135,12 @@ class _Walk:
                 open_ends = at[target != _DEAD]
                 _fill(left, level.first[open_ends], level.last[open_ends], True)
                 found.unsettled = int(left.sum())
-                found.alive[left] = False
                 target = np.where(target == _DEAD, _DEAD, _UNKNOWN)
             dead = target == _DEAD
             first, last = level.first[at[dead]], level.last[at[dead]]
             _fill(found.depth, first, last, depth)
             _fill(found.byte, first, last, byte[dead])
             _fill(found.state, first, last, above[dead])
-            _fill(found.alive, first, last, False)
             state = np.full(len(level.byte), -1, dtype=np.int32)
             state[at] = target
         return found

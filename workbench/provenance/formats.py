@@ -60,7 +60,7 @@ class Format(TypedDict, total=False):
 Where = Literal["free", "trigger", "begin", "content", "end", "text", "separator"]
 LEAVES: Final = frozenset({"json_schema", "regex", "grammar"})
 """Formats of which only the engine knows what they read."""
-FREE: Final = frozenset({"any_tokens", "exclude_token"})
+FREE: Final = frozenset({"any_text", "any_tokens", "exclude_token"})
 """Formats that are read as free text."""
 MAX_THREADS = 400
 MAX_STEPS = 20_000
@@ -259,8 +259,6 @@ class FormatWalk:
         match kind:
             case "const_string":
                 return [_Todo(_Text(value["value"].encode(), pointer, "text"), rest)]
-            case "any_text":
-                return [_Todo(_Free(pointer, (), True, (*stops, *_excluded(value))), rest)]
             case "sequence":
                 for index in range(len(value["elements"]) - 1, -1, -1):
                     last = index == len(value["elements"]) - 1
@@ -303,7 +301,7 @@ class FormatWalk:
                 return [_Todo(_Text(self._name(value["token"]), pointer, "text"), rest)]
         if kind not in FREE:
             raise LookupError(f"nobody said how the format {kind!r} is followed: add it to LEAVES or FREE, or a case")
-        return [_Todo(_Free(pointer, (), True, stops), rest)]
+        return [_Todo(_Free(pointer, (), True, (*stops, *_excluded(value))), rest)]
 
     def _triggered(self, value: Format, pointer: str, stops: tuple[bytes, ...], rest: _Todo | None) -> _Todo | None:
         """Free text with tags, after a first tag where one must come."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kernels_core.inspect.snapshots import Table
@@ -190,6 +189,12 @@ def probe(at: GrammarMatcher) -> Probe:
     return lambda text: bool(at.fork().accept_string(text))
 
 
+def forced(at: GrammarMatcher) -> tuple[bytes, bytes]:
+    """What must follow where a matcher stands, and the blanks that it begins with."""
+    text = at.find_jump_forward_string(_FORCED).encode()
+    return text, text[: len(text) - len(text.lstrip())]
+
+
 class _Object:
     """One object: container `depth` of `content`, to which `sites` apply; `at` has read the text."""
 
@@ -317,7 +322,7 @@ class _Object:
 
     def _may_close(self) -> bool:
         if not self.content.style:
-            return self.can_come(b"}") or self.can_come(self._forced[1] + b"}")
+            return self.can_come(b"}") or self.can_come(forced(self.at)[1] + b"}")
         if self.depth == 0:
             return self.content.ends
         back, key = STYLES[self.content.style].back, str(self.prefix.levels[self.depth - 1].key)
@@ -327,15 +332,9 @@ class _Object:
         """What may stand between the text and a name."""
         if now == "begun":
             return [b""]
-        forced, blanks = self._forced
+        must, blanks = forced(self.at)
         comma = b"," if now == "behind" and not self.content.style else b""
-        return list(dict.fromkeys([comma, comma + b" ", comma + blanks, blanks + comma, forced]))
-
-    @cached_property
-    def _forced(self) -> tuple[bytes, bytes]:
-        """What must follow the text, and the blanks that it begins with."""
-        forced = self.at.find_jump_forward_string(_FORCED).encode()
-        return forced, forced[: len(forced) - len(forced.lstrip())]
+        return list(dict.fromkeys([comma, comma + b" ", comma + blanks, blanks + comma, must]))
 
 
 def listed(names: Iterable[str], most: int = _LISTED) -> str:

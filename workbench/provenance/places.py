@@ -45,11 +45,9 @@ def json_place(source: Source, pointer: str, role: Role, label: str, keyword: st
     span = None
     if pointer.startswith("#"):
         try:
-            entries = source.json.entries
-            if role == "forbids" and keyword and child(pointer, keyword) in entries:
+            if role == "forbids" and keyword and child(pointer, keyword) in source.json.entries:
                 pointer = child(pointer, keyword)
-            entry = entries.get(pointer)
-            span = (source.json.nearest(pointer)[1] if entry is None else entry).span
+            span = source.json.nearest(pointer)[1].span
         except JsonSyntaxError:
             pass
     return SourcePlace(role, label, span, pointer, None, keyword)

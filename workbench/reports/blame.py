@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from kernels_core.compiler import told_elsewhere
@@ -226,10 +226,8 @@ class _Search:
         if self._cutting.rest:
             return SourcePlace("forbids", "the prompt's end, which was taken back", None, keyword="(healing)")
         if token_id in self._stops:
-            here = next(iter(provenance(self._session.inspect)), None)
-            if here is None:
-                return SourcePlace("forbids", "the text may not end here", None, keyword="(the end)")
-            return SourcePlace("forbids", "the text may not end here", here.span, here.pointer, here.rule, "(the end)")
+            here = next(iter(provenance(self._session.inspect)), SourcePlace("forbids", "", None))
+            return replace(here, role="forbids", label="the text may not end here", keyword="(the end)")
         if token_id in self._special:
             return SourcePlace("forbids", "a control token, which the grammar does not name", None, keyword="(control)")
         probe = self._session.inspect.shadow()

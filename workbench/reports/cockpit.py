@@ -316,21 +316,16 @@ def _verdict(generation: Generation) -> str:
     return f"{'complete' if generation.complete else 'incomplete'}, {generation.finish_reason}"
 
 
-def cockpit_shot(
-    generation: Generation,
-    *,
-    reasons: Reasons | None = None,
-    refused_from: int | None = None,
-) -> CockpitShot:
-    """A finished generation, at its first token."""
-    run = cockpit_run(generation, reasons=reasons, refused_from=refused_from)
+def cockpit_shot(generation: Generation, *, refused_from: int | None = None) -> CockpitShot:
+    """A finished generation, at its first token, with all that is known of why tokens were refused."""
+    run = cockpit_run(generation, reasons=generation.refusals, refused_from=refused_from)
     vocab_size = 0 if generation.source is None else generation.source.model.vocab_size
     return CockpitShot((run,), vocab_size=vocab_size)
 
 
 def generation_html(generation: Generation) -> str:
     """What a notebook shows of a generation: strip, numbers, and a table to open."""
-    return static(cockpit_shot(generation, reasons=generation.refusals))
+    return static(cockpit_shot(generation))
 
 
 def generation_page(generation: Generation, *, title: str = "", heading: bool = True) -> str:
@@ -349,7 +344,7 @@ def generation_views(
     `places` is how many places one can step through: all, and one after the last token, where it is None.
     """
     cockpit = CockpitView()
-    cockpit.play_run(cockpit_shot(generation, reasons=generation.refusals, refused_from=refused_from))
+    cockpit.play_run(cockpit_shot(generation, refused_from=refused_from))
     cockpit.steps = cockpit.steps[:places]
     views: list[LiveView[Any]] = [cockpit]
     if generation.masks is not None and len(generation.masks):

@@ -40,42 +40,26 @@ def register_all() -> None:
     register(Trace, html=cockpit.trace_html, text=cockpit.trace_text, page=cockpit.trace_page)
     register(SideBySide, html=cockpit.side_by_side_html, text=cockpit.side_by_side_text)
     register(Session, html=_session, live=Explorer)
-    register(Inspector, svg=_automaton_svg, pdf=_automaton_pdf)
+    register(Inspector, svg=partial(_automaton, to_svg), pdf=partial(_automaton, automaton_pdf))
     register(Why, html=lambda found: pre(str(found)))
 
 
-def _automaton_svg(inspect: Inspector) -> str:
-    return to_svg(inspect.automaton(), active=inspect.frontier().active_states(), written=_written(inspect))
-
-
-def _automaton_pdf(inspect: Inspector) -> bytes:
-    return automaton_pdf(inspect.automaton(), active=inspect.frontier().active_states(), written=_written(inspect))
-
-
-def _written(inspect: Inspector) -> Callable[[str], str]:
-    return partial(called, inspect.document)
+def _automaton(draw: Callable[..., str | bytes], inspect: Inspector) -> str | bytes:
+    active, written = inspect.frontier().active_states(), partial(called, inspect.document)
+    return draw(inspect.automaton(), active=active, written=written)
 
 
 def _grammar(grammar: Grammar) -> str:
     """A grammar's text, and how many rules it has; of one that is too long to be written, the rules that there are."""
+    root = f"root <b>{html_escape(grammar.lazy_ir.root)}</b>"
     try:
-        rules, text = grammar.ir, str(grammar)
+        rules, text = grammar.ir.rules, str(grammar)
     except BudgetExceededError:
-        rules = grammar.lazy_ir
-        facts = [
-            f"root <b>{html_escape(rules.root)}</b>",
-            f"{len(rules.rules):,} rules so far",
-            "too many to write all",
-        ]
-        return card("Grammar", facts, "")
-    cut = clip(text, MAX_SOURCE)
-    lines = text.count("\n") + 1
+        return card("Grammar", [root, f"{len(grammar.lazy_ir.rules):,} rules so far", "too many to write all"], "")
+    cut, lines = clip(text, MAX_SOURCE), text.count("\n") + 1
     source = pre(cut) + more(len(text) - len(cut), "characters")
-    return card(
-        "Grammar",
-        [f"root <b>{html_escape(rules.root)}</b>", f"{len(rules.rules):,} rules", f"{lines:,} lines"],
-        details("EBNF", source, shown=lines <= 30),
-    )
+    facts = [root, f"{len(rules):,} rules", f"{lines:,} lines"]
+    return card("Grammar", facts, details("EBNF", source, shown=lines <= 30))
 
 
 def _compiled_grammar(compiled: CompiledGrammar) -> str:

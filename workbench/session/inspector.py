@@ -322,16 +322,13 @@ class Inspector(Here):
         from workbench.next.probes import open_end
 
         with self._core.lock:
-            known: NextTokens | None = self._core.seen.get("next")
-            if known is None or not known.serves(seconds):
-                # The parser state decides, and how the text before it is cut into words.
-                text = self.text
-                state = self._core.state_key(), open_end(text), text[-1:]
-                kept: list[NextTokens] = self._core.continuations.once(state, "next", list)
-                if not kept or not kept[0].serves(seconds):
-                    kept[:] = [next_tokens(self, seconds=seconds)]
-                known = self._core.seen["next"] = replace(kept[0], position=self.position)
-            return known
+            # The parser state decides, and how the text before it is cut into words.
+            text = self.text
+            state = self._core.state_key(), open_end(text), text[-1:]
+            kept: list[NextTokens] = self._core.continuations.once(state, "next", list)
+            if not kept or not kept[0].serves(seconds):
+                kept[:] = [next_tokens(self, seconds=seconds)]
+            return replace(kept[0], position=self.position)
 
     def members(self) -> Members:
         """The objects that are being written, the innermost first: which members are there, which may come, which are
@@ -351,12 +348,9 @@ class Inspector(Here):
         from workbench.next.refusals import refusals, with_reasons
 
         with self._core.lock:
-            found: Refusals | None = self._core.seen.get("refusals")
-            if found is None:
-                found = refusals(self)
+            found = self._core.once("refusals", lambda: refusals(self))
             if reasons and not found.reasoned:
-                found = with_reasons(self, found)
-            self._core.seen["refusals"] = found
+                found = self._core.seen["refusals"] = with_reasons(self, found)
             return found
 
     def why(self, what: str | bytes | int) -> Why:

@@ -44,7 +44,6 @@ class ModelLoop:
         self._inspect = inspect
         self._edits = edits
         self._session = session
-        self._run: Run | None = None
 
     async def generate(
         self, model: LanguageModel, prompt: Prompt, *, constrained: bool = True, pace: float = 0.0, **options: Any
@@ -84,7 +83,7 @@ class ModelLoop:
 
     def stop(self) -> None:
         """End a running generation before its next token; without one, nothing happens."""
-        run = self._run
+        run = self.current
         if run is not None:
             run.stop()
 
@@ -92,7 +91,7 @@ class ModelLoop:
         """Go on without a running generation: what it has written stays, with its trace, it ends before its next token,
         and nothing of what it does until then is the session's."""
         with self._core.lock:
-            run = self._run
+            run = self.current
             if run is not None:
                 run.stop()
                 self._forget(run)
@@ -102,17 +101,17 @@ class ModelLoop:
     @property
     def is_running(self) -> bool:
         """Whether a generation is stepping the session."""
-        return self._run is not None
+        return self._core.run is not None
 
     @property
     def current(self) -> Run | None:
         """The generation that is stepping the session, if one is."""
-        return self._run
+        return cast("Run | None", self._core.run)
 
     @property
     def trace(self) -> Trace | None:
         """The trace of the last generation, also of one that was interrupted or failed."""
-        run = self._run
+        run = self.current
         return cast("Trace | None", self._core.trace) if run is None else run.trace
 
     def copy(self, other: ModelLoop) -> None:
@@ -142,7 +141,8 @@ class ModelLoop:
         begin = tuple(options.get("begin", ()))
         options = {**options, "begin": begin} if begin else options
         with core.lock:  # nobody opens another source before this has begun
-            self._refuse_second()
+            if self.is_running:
+                raise RunError("a generation is already running in this session: call session.model.stop() first")
             if constrained and edits.draft is not None:
                 edits.draft.refuse()
             with edits.as_one():
@@ -159,7 +159,7 @@ class ModelLoop:
             grammar = GrammarMatcher(core.compiled) if constrained else None
             tokens = stream(model, prompt, grammar, log=core.log, **options)
             run = Run(core, self._inspect, edits, self._session, tokens, constrained, read)
-            self._run = core.run = run
+            core.run = run
             core.undo.join(run)  # taken back at once, with what made room for it
         try:
             core.tell("run")
@@ -174,13 +174,9 @@ class ModelLoop:
     def _forget(self, run: Run) -> None:
         """Nothing steps the session any more; `run` leaves its trace."""
         core = self._core
-        core.trace, self._run, core.run = run.trace, None, None
+        core.trace, core.run = run.trace, None
         self._edits.remember()
         core.log.listen(core.matcher)
-
-    def _refuse_second(self) -> None:
-        if self._run is not None:
-            raise RunError("a generation is already running in this session: call session.model.stop() first")
 
 
 class Run:
