@@ -546,7 +546,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             session.edits.watch(afresh=True)
 
     def lay(self) -> None:
-        """Put the recorded run into the session, at its beginning, and let it play, to rest where there is most to see."""
+        """Put the recorded run into the session, at its beginning; it plays, and rests where there is most to see."""
         if self._recording is None:
             return
         session = self.session
