@@ -3,7 +3,7 @@
 // Traits (Python to browser; workbench/screen/state.py says what each means):
 //   text  { tokens: [[text, how, mask, us, told, sure]], parts: [[name, hue, count]], refused }
 //   here  { place, where, next: [row], wanted: [row], end, more, died, note, whole, parses }, a row { shown, text, before, after, taken, why, keyword, group, chip, token }
-//   bar   what can be chosen and what was; `offer` is what a click makes of a paste that failed; `outcome` { kind, told, goes_on } is how the run ended; `plays` counts the recordings that were opened
+//   bar   what can be chosen and what was; `offer` is what a click makes of a paste that failed; `outcome` { kind, told, goes_on } is how the run ended; `plays` counts the recordings that were opened, the last of which rests at the place `rests` when it has played
 // Messages (browser to Python): {kind: "open", name}, {kind: "paste", text}, {kind: "offer" | "run" | "step" | "branch" | "continue" | "tell" | "reads"}, all
 // with { prompt, seed, temperature, grammar, limit, chat }, what stands in the fields; {kind: "choose", model | tokenizer | chat | tool_choice},
 // {kind: "share" | "copy" | "models"}, and the desk's own: goto, move, prefix, text, token, stop; asked {type: "tokens", group, chip}
@@ -155,17 +155,22 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     h("div", { class: "ms-first-foot" }, tabs, legend, hood), price, h("div", { class: "ms-first-below" }, source, place), about, reading);
 
   // -- playing -------------------------------------------------------------------------------------------------------
-  let playing = 0;
-  function start() {
+  let playing = 0, rests: number | null = null; // where it goes when it has played; null: it stays at its end
+  function start(to: number | null = null) {
     if (view.root.querySelector("[data-testid=ablate-stop]:not(:disabled)")) { show("it plays when the measurement has ended: playing would disturb the times"); return; }
     if (here().place >= text().tokens.length) goto(0);
+    rests = to;
     tick(300);
   }
   function tick(wait: number) {
     clearTimeout(playing);
     playing = window.setTimeout(() => {
       const { tokens } = text(), at = here().place;
-      if (at >= tokens.length || !view.root.isConnected) { hold(); return; }
+      if (at >= tokens.length || !view.root.isConnected) {
+        if (rests != null && rests < at) goto(rests);
+        hold();
+        return;
+      }
       if (!host.pending) goto(at + 1);
       tick(host.pending ? 60 : pause(tokens, at + 1));
     }, wait);
@@ -328,7 +333,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     manner.title = "the prompt as a chat's turn, in the model's template, or as the beginning of a text";
     view.root.classList.toggle("ms-running", running);
     if (writes !== Boolean(now.running)) { writes = !writes; drawHere(); } // what is said of the end depends on it
-    if (now.plays > plays && !view.offline()) { plays = now.plays; start(); }
+    if (now.plays > plays && !view.offline()) { plays = now.plays; start(now.rests); }
   }
 
   // -- what a person does in it --------------------------------------------------------------------------------------

@@ -251,6 +251,17 @@ def test_what_is_typed_is_read(page: Page) -> None:
     expect(box).to_have_value(written)
 
 
+def test_an_entry_rests_where_there_is_most_to_see(page: Page) -> None:
+    page.get_by_test_id("gallery").select_option("union")
+    expect(page.get_by_test_id("modes")).to_contain_text("width")
+    page.wait_for_function(f"() => ({PLACE})() === 24")
+    page.wait_for_function(f"() => ({PLACE})() === 9")
+    expect(page.get_by_test_id("play")).to_have_text("↻")
+    size = page.locator(".ms-first-bar").bounding_box()
+    assert size
+    assert size["height"] < 40, "the bar is one line"
+
+
 def test_another_entry_plays_and_the_source_can_be_edited(page: Page) -> None:
     page.get_by_test_id("gallery").select_option("strict_json")
     expect(page.get_by_test_id("modes")).to_contain_text("population")
@@ -351,11 +362,11 @@ def test_what_is_open_lists_its_tokens_and_what_is_ambiguous_leads_to_its_trees(
 
 
 def test_what_the_model_wanted_stays_in_sight_however_much_may_come(page: Page) -> None:
-    words = " | ".join(f'"{6 * letter} "' for letter in "abcdefghijklmnopqrstuvwxyz")
+    words = " | ".join(f'"{20 * letter} "' for letter in "abcdefghijklmnopqrstuvwxyz")
     page.get_by_test_id("paste").click()
     page.get_by_test_id("paste-text").fill(f"root ::= ({words})*")
     page.get_by_test_id("paste-open").click()
-    page.get_by_test_id("text").fill("aaaaaa bbbbbb " * 40)
+    page.get_by_test_id("text").fill(f"{20 * 'a'} {20 * 'b'} " * 12)
     page.wait_for_function(READ)
     rows = page.get_by_test_id("next-rows")
     expect(rows.get_by_role("button")).to_have_count(26 + 1)

@@ -271,6 +271,9 @@ def test_each_entry_of_the_gallery_has_a_run_that_its_grammar_takes(entry: Any) 
         assert len(told) == sum(bool(one.data) for one in recording.tokens)
         assert "typed" not in told
         assert sum(count for _, _, count in text["parts"]) == len(told)
+        rests = explorer.desk.screen.bar["rests"]
+        after = "".join(shown for shown, *_ in text["tokens"][rests:])
+        assert after.replace("↵", "\n").startswith(entry.rests[:2]) if entry.rests else not after
 
 
 def test_without_a_source_the_first_entry_opens_at_its_beginning_and_plays() -> None:

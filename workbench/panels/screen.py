@@ -206,7 +206,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         self._model = self._models[0][0]
         self._settings = Settings()
         self._ran: Ran | None = None
-        self._plays = 0
+        self._plays = self._rests = 0
         self._busy = ""  # what is done before a model reads
         self._task: object = None  # what it is done for; another one where that was let go of
         self._said: tuple[tuple[Step, ...], list[Token]] = ((), [])  # the last conversion of a run's steps
@@ -441,6 +441,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             "offer": "" if self._offer is None else "read it as a regular expression",
             **(self.once("calls", session.document, lambda: _tool_choices(session.document)) if draft is None else {}),
             "plays": self._plays,
+            "rests": self._rests,
             "edited": draft is not None,
             "outcome": None if (ended := self._outcome()) is None else asdict(ended),
             "untold": self._untold_here(),
@@ -545,7 +546,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             session.edits.watch(afresh=True)
 
     def lay(self) -> None:
-        """Put the recorded run into the session, at its beginning, and let it play."""
+        """Put the recorded run into the session, at its beginning; it plays, and rests where there is most to see."""
         if self._recording is None:
             return
         session = self.session
@@ -555,8 +556,9 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         session.edits.remember()
         self._parts_now()
         session.goto(0)
-        self._plays += 1
         recording = self._recording
+        self._plays += 1
+        self._rests = recording.place_before(self._entry.rests if self._entry else "")
         self._settings = replace(self._settings, seed=recording.seed, temperature=recording.temperature)
 
     def _hear(self, message: Message) -> Settings:

@@ -26,6 +26,7 @@ class Entry:
     look: str
     options: Mapping[str, Any] = field(default_factory=dict)
     until: str = ""  # a text with which the recorded run ends, where the model would go on
+    rests: str = ""  # the part of the recorded run before whose last occurrence it rests when it has played; its end
     chat: bool = True  # whether the prompt is said to the model as a chat, or is the beginning of a text
 
     @property
@@ -64,6 +65,7 @@ GALLERY: Final = (
         3,
         "Look at celsius: the model wanted kelvin, which is no value of the enum.",
         until="</tool_call>",
+        rests="celsius",
         chat=False,
     ),
     Entry(
@@ -82,6 +84,7 @@ GALLERY: Final = (
         1,
         "Look at coastal, which is wrong: the form is guaranteed, the content is the model's.",
         {"any_whitespace": False},
+        rests=" false",
     ),
     Entry(
         "harmony",
@@ -94,6 +97,7 @@ GALLERY: Final = (
         4,
         "Look at the parts: reasoning, then a call; kelvin, the model's favourite, is no value of the enum.",
         until="<|call|>",
+        rests="celsius",
         chat=False,
     ),
     Entry(
@@ -112,6 +116,7 @@ GALLERY: Final = (
         "rectangle that is 5 wide and 2 high:",
         1,
         "Look at Next after the value of kind, which decides what members may follow.",
+        rests='\n  "width',
     ),
     Entry(
         "sql",
@@ -133,6 +138,7 @@ STRING: /'[a-zA-Z ]{0,16}'/
         "Write one SQL query that selects name and age from users older than 30, ordered by age.",
         4,
         "Look for ORDER BY, which is missing: the form is guaranteed, the content is the model's.",
+        rests=";",
     ),
     Entry(
         "ambiguous",

@@ -69,6 +69,20 @@ class Recording:
     temperature: float
     tokens: tuple[Token, ...]
 
+    def place_before(self, text: str) -> int:
+        """How many tokens end before the last occurrence of `text`: all, where it is empty.
+
+        Raises:
+            ValueError: the run does not hold it.
+        """
+        at, place, end = b"".join(one.data for one in self.tokens).rindex(text.encode()), 0, 0
+        for token in self.tokens:
+            end += len(token.data)
+            if not token.data or end > at:
+                break
+            place += 1
+        return place
+
 
 def tokens_of(steps: Iterable[Step], special: Collection[int] = ()) -> tuple[Token, ...]:
     """The steps of a generation, as far as the screen shows them; ids in `special` are no text."""
