@@ -266,7 +266,8 @@ def test_a_name_that_is_tried_is_read_with_its_entities() -> None:
     leaf = {"type": "json_schema", "style": "cohere_xml", "json_schema": schema}
     member = '<cofl:value name="a&amp;b" type="raw">'
     session = at({"type": "structural_tag", "format": leaf}, f"{member}x</cofl:value>")
-    assert session.inspect.explain(member).about == "a&b is there already, and a name comes once"
+    for tried in (member, '<cofl:value name="a&amp;b'):  # whole, or its end not written yet
+        assert session.inspect.explain(tried).about == "a&b is there already, and a name comes once"
 
 
 def test_arguments_that_are_written_as_elements_are_places_too() -> None:

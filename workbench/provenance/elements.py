@@ -40,6 +40,11 @@ def spelt_element(name: str, style: Style) -> str:
     return style.front + "".join(style.entities.get(letter, letter) for letter in name) + same
 
 
+def read_element_name(text: str, style: Style) -> str:
+    """The name that an element's beginning spells as `text`."""
+    return html.unescape(text) if style.entities else text
+
+
 class Middle(NamedTuple):
     """The markers between a name and a value.
 
@@ -65,7 +70,7 @@ def read_middle(text: str, start: int, style: Style, *, named: bool = True) -> M
     if not found:
         return None
     place, _, parts = min(found)
-    name = html.unescape(text[start:place]) if style.entities else text[start:place]
+    name = read_element_name(text[start:place], style)
     behind = place + len(parts[0])
     for part in parts[1:]:
         behind = behind_blanks(text, behind)

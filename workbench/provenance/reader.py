@@ -21,7 +21,7 @@ from workbench.languages import Source
 from workbench.languages.mistakes import moved_to
 from workbench.languages.positions import around, child, value_at
 from workbench.provenance.branches import Oracles
-from workbench.provenance.elements import STYLES, read_elements, read_middle, spelt_element
+from workbench.provenance.elements import STYLES, read_element_name, read_elements, read_middle, spelt_element
 from workbench.provenance.formats import Format, FormatWalk, Standing, Token, ends_of
 from workbench.provenance.places import Role, SourcePlace, json_place, one_of_each
 from workbench.provenance.prefix import JsonPrefix, path_of, read_prefix, shared_beginning
@@ -90,7 +90,9 @@ class Content:
             if not spelt.startswith(style.front):
                 return None
             middle = read_middle(spelt, len(style.front), style)
-            return (size, spelt[len(style.front) :], False) if middle is None else (size, middle.name, True)
+            if middle is None:
+                return size, read_element_name(spelt[len(style.front) :], style), False
+            return size, middle.name, True
         match = _NAME.match(spelt)
         return None if match is None else (size, _read_name(match[1]), bool(match[2]))
 

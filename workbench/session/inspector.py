@@ -323,9 +323,9 @@ class Inspector(Here):
 
         with self._core.lock:
             # The parser state decides, and how the text before it is cut into words.
-            text = self.text
-            state = self._core.state_key(), open_end(text), text[-1:]
-            kept: list[NextTokens] = self._core.continuations.once(state, "next", list)
+            core = self._core
+            state = core.state_key(), *core.once("open end", lambda: (open_end(core.text), core.text[-1:]))
+            kept: list[NextTokens] = core.continuations.once(state, "next", list)
             if not kept or not kept[0].serves(seconds):
                 kept[:] = [next_tokens(self, seconds=seconds)]
             return replace(kept[0], position=self.position)
