@@ -29,8 +29,8 @@ from kernels_core.errors import (
 )
 from workbench.generation.cutting import Cutting, heal
 from workbench.generation.drafts import Drafts
-from workbench.generation.errors import PromptTooLongError
-from workbench.generation.model import LanguageModel, ModelError
+from workbench.generation.errors import ModelError, PromptTooLongError
+from workbench.generation.model import LanguageModel
 from workbench.generation.row import Chunk
 from workbench.languages.positions import child
 from workbench.serving.answers import Writer
