@@ -14,13 +14,14 @@ transformers = pytest.importorskip("transformers")
 
 from kernels_core import CompiledGrammar, GrammarMatcher, TooFewTokensError  # noqa: E402
 from workbench.generation import (  # noqa: E402
+    BeginningError,
     Engine,
     Generation,
     GrammarLogitsProcessor,
     LanguageModel,
     generate,
 )
-from workbench.generation.loop import BeginningError, matcher_for  # noqa: E402
+from workbench.generation.loop import matcher_for  # noqa: E402
 from workbench.generation.sampling import Sampling, once_more  # noqa: E402
 
 SCHEMA = {

@@ -22,7 +22,8 @@ import numpy as np
 import torch
 
 from workbench.conditioning.drawing import FloatArray
-from workbench.generation.model import ModelError, fit_threads
+from workbench.generation.errors import ModelError
+from workbench.generation.model import fit_threads
 from workbench.generation.slots import SlotRun
 
 if TYPE_CHECKING:

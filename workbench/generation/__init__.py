@@ -26,14 +26,16 @@ if TYPE_CHECKING:
     from workbench.generation.device_masks import DeviceMasks
     from workbench.generation.drafts import Drafts
     from workbench.generation.engine import Engine
-    from workbench.generation.generation import Generation, Step
+    from workbench.generation.errors import BeginningError, ModelError
+    from workbench.generation.generation import Generation
     from workbench.generation.loading import load_model
     from workbench.generation.logits_processor import GrammarLogitsProcessor
-    from workbench.generation.loop import BeginningError, IncompleteTextWarning, TokenStream, astream, generate, stream
-    from workbench.generation.model import LanguageModel, ModelError
+    from workbench.generation.loop import IncompleteTextWarning, TokenStream, astream, generate, stream
+    from workbench.generation.model import LanguageModel
     from workbench.generation.row import Chunk, Row
     from workbench.generation.sampling import Sampling
     from workbench.generation.side_by_side import SideBySide, generate_side_by_side
+    from workbench.generation.step import Step
 
 __all__ = [
     "BeginningError",

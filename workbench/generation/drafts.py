@@ -26,8 +26,9 @@ from kernels_core.errors import MaskscopeError, TokenizerError
 from kernels_core.mask_rows import MaskRows
 from workbench.generation.device_masks import DeviceMasks, send
 from workbench.generation.drawing import Drawer
+from workbench.generation.errors import ModelError
 from workbench.generation.lookup import Lookup
-from workbench.generation.model import LanguageModel, ModelError, context_of, logit_width
+from workbench.generation.model import LanguageModel, context_of, logit_width
 from workbench.generation.row import Row
 from workbench.generation.slots import SlotRun, Trees
 

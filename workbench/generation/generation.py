@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from workbench.generation.cuts import Cuts
     from workbench.generation.model import LanguageModel
 
-__all__ = ["Alternative", "Edit", "FinishReason", "Generation", "Source", "Step"]
-
 MAX_ASKED: Final = 1_000
 LIKELY: Final = 0.001  # what the model gave less to is not asked about, unless it was the favourite
 FinishReason = Literal["stop", "length", "grammar_complete", "interrupted"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import shorten
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,8 @@ from workbench.languages import compile_output
 KEPT: Final = 512  # masks on a device: 8 MiB over 131,072 ids
 WINDOW: Final = 64
 """Tokens at the end of a row, and of a prompt, that are compared with the last call's; no loop takes more back."""
+_Ids: TypeAlias = npt.NDArray[np.int64] | torch.Tensor
+"""Token ids, shape (rows, length).  In CPU memory an array: operations of torch take as long as the mask of a row."""
 _RESET = "make a new GrammarLogitsProcessor for each generate(), or call reset() in between"
 
 
@@ -124,8 +126,7 @@ class GrammarLogitsProcessor:
     def reset(self) -> None:
         """Forget the text so far: the next call begins a new generation."""
         self._prompt_length = 0
-        self._seen: torch.Tensor | None = None  # the last call's `input_ids`
-        self._known: npt.NDArray[np.int64] | None = None  # the same for numpy, if `_grew` has read it
+        self._seen: _Ids | None = None  # the last call's
         self._rows: list[_Row] = []
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
@@ -148,7 +149,7 @@ class GrammarLogitsProcessor:
                 f"the model scores {width:,} tokens, the grammar was compiled for {self._vocab_size:,}: "
                 f"make the TokenizerInfo with vocab_size={width}"
             )
-        self._follow(input_ids)
+        self._follow(input_ids.numpy() if input_ids.device.type == "cpu" else input_ids)
         masks = self._masks()
         masked = scores if self._in_place else scores.clone()
         ended = [*np.flatnonzero(masks.populations() < 0)] if masks.absent else []
@@ -177,14 +178,12 @@ class GrammarLogitsProcessor:
         scores.fill_(-torch.inf)
         scores[self._stop_ids] = kept
 
-    def _follow(self, input_ids: torch.Tensor) -> None:
+    def _follow(self, input_ids: _Ids) -> None:
         """Bring a matcher for each row to the end of that row; nothing is changed if one cannot get there."""
         count, length = input_ids.shape
         seen, rows = self._seen, self._rows
         if seen is None or length <= self._prompt_length:
             self._begin(input_ids)
-            return
-        if self._grew(input_ids, seen):
             return
         prompts = min(count, len(rows))
         group = max(1, count // len(self._grammars))
@@ -199,40 +198,19 @@ class GrammarLogitsProcessor:
         tail: list[list[int]] = input_ids[:, behind:].tolist()
         if group == 1 and behind == seen.shape[1]:
             self._grow(tail)
-            self._seen, self._known = input_ids, None
+            self._seen = input_ids
             return
         followed: list[_Row] = []
         for number, common in enumerate(shared):
             parent = number
             if common < seen.shape[1] and group > 1:
                 first = number - number % group
-                common, parent = self._closest(input_ids[number], first, group)
+                common, parent = self._closest(input_ids[number : number + 1], first, group)
             if common < self._prompt_length:
                 raise ValueError(f"row {number} begins with another prompt than in the last call: {_RESET}")
             tokens = tail[number][common - behind :] if common >= behind else input_ids[number, common:].tolist()
             followed.append(self._advanced(rows[parent], common - self._prompt_length, tokens, beams=group > 1))
-        self._rows, self._seen, self._known = followed, input_ids, None
-
-    def _grew(self, input_ids: torch.Tensor, seen: torch.Tensor) -> bool:
-        """Follow the usual step, in which each row is its old self and some tokens, without operations of torch, which
-        take as long as the mask of a row.  False, and nothing has changed, for any other step."""
-        count, known = seen.shape
-        rows, length = input_ids.shape
-        if count != len(self._grammars) or rows != count or length <= known:
-            return False
-        if input_ids.device.type != "cpu" or seen.device.type != "cpu":
-            return False
-        old = seen.numpy() if self._known is None else self._known
-        new = input_ids.numpy()
-        behind = max(0, known - WINDOW)
-        if old[:, behind:].tobytes() != new[:, behind:known].tobytes():
-            return False
-        first = min(behind, WINDOW)
-        if first and old[:, :first].tobytes() != new[:, :first].tobytes():
-            return False
-        self._grow(new[:, known:].tolist())
-        self._seen, self._known = input_ids, new
-        return True
+        self._rows, self._seen = followed, input_ids
 
     def _grow(self, tokens: list[list[int]]) -> None:
         """Each row by some tokens; if the grammar forbids one, no row has moved."""
@@ -248,18 +226,18 @@ class GrammarLogitsProcessor:
         for row, (matcher, steps) in zip(self._rows, moved, strict=True):
             row.read += matcher.num_steps - steps
 
-    def _begin(self, input_ids: torch.Tensor) -> None:
+    def _begin(self, input_ids: _Ids) -> None:
         group = len(input_ids) // len(self._grammars)
         rows = [_Row(GrammarMatcher(self._grammars[row // group])) for row in range(len(input_ids))]
         for row in rows:
             row.matcher.complete_within(self._most)
-        self._prompt_length, self._seen, self._known = input_ids.shape[1], input_ids, None
+        self._prompt_length, self._seen = input_ids.shape[1], input_ids
         self._rows = rows
 
-    def _closest(self, row: torch.Tensor, first: int, group: int) -> tuple[int, int]:
+    def _closest(self, row: _Ids, first: int, group: int) -> tuple[int, int]:
         """The longest beginning that `row` shares with a row of its grammar in the last call, and that row's number."""
         assert self._seen is not None
-        shared = _shared(self._seen[first : first + group], row.expand(group, -1), alone=False)
+        shared = _shared(self._seen[first : first + group], row, alone=False)
         best = max(range(group), key=shared.__getitem__)
         return shared[best], first + best
 
@@ -303,8 +281,8 @@ def _advance(matcher: GrammarMatcher, tokens: list[int]) -> None:
             )
 
 
-def _shared(old: torch.Tensor, new: torch.Tensor, *, alone: bool) -> list[int]:
-    """How many tokens each row of `new` shares with the same row of `old`, from the beginning.
+def _shared(old: _Ids, new: _Ids, *, alone: bool) -> list[int]:
+    """How many tokens each row of `new` (or its only one) shares with the same row of `old`, from the beginning.
 
     `alone`: rows have not changed places, so their beginnings are taken to be equal if the last tokens are (and the
     first, which tell another prompt).
@@ -319,12 +297,11 @@ def _shared(old: torch.Tensor, new: torch.Tensor, *, alone: bool) -> list[int]:
     return _equal(old[:, :length], new[:, :length])
 
 
-def _equal(old: torch.Tensor, new: torch.Tensor) -> list[int]:
-    """In how many tokens each row begins alike; one transfer."""
-    length = old.shape[1]
-    new = new.to(old.device)
-    if torch.equal(old, new):
-        return [length] * len(new)
-    same = old == new
-    lengths: list[int] = torch.where(same.all(dim=1), length, (~same).int().argmax(dim=1)).tolist()
+def _equal(old: _Ids, new: _Ids) -> list[int]:
+    """In how many tokens each row begins alike."""
+    one, other = (ids if isinstance(ids, np.ndarray) else ids.cpu().numpy() for ids in (old, new))
+    if one.tobytes() == other.tobytes():
+        return [one.shape[1]] * len(one)
+    apart = one != other
+    lengths: list[int] = np.where(apart.any(axis=1), apart.argmax(axis=1), one.shape[1]).tolist()
     return lengths

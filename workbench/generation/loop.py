@@ -22,22 +22,12 @@ from kernels_core.compiler import outside
 from kernels_core.inspect.fills import CacheLog
 from workbench.generation.engine import Engine
 from workbench.generation.errors import BeginningError
-from workbench.generation.generation import FinishReason, Generation, Source, Step
+from workbench.generation.generation import FinishReason, Generation, Source
 from workbench.generation.loading import model_of
 from workbench.generation.model import LanguageModel, Prompt
 from workbench.generation.record import Recorder
+from workbench.generation.step import Step
 from workbench.languages import compile_output
-
-__all__ = [
-    "BeginningError",
-    "Constraint",
-    "IncompleteTextWarning",
-    "TokenStream",
-    "astream",
-    "generate",
-    "matcher_for",
-    "stream",
-]
 
 Constraint: TypeAlias = Any
 """What describes an output: a matcher (where its text stands), a `CompiledGrammar`, or what `Source.of` takes."""

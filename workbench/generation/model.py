@@ -31,18 +31,6 @@ from workbench.tokenizers import load_tokenizer
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = [
-    "LanguageModel",
-    "ModelError",
-    "ModelRun",
-    "Prompt",
-    "cache_name",
-    "context_of",
-    "fit_threads",
-    "logit_width",
-    "read_model",
-]
-
 Prompt: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, object]]
 
 SMALL = 5_000_000  # parameters

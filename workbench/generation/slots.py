@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import torch
 
+from workbench.generation.errors import ModelError
 from workbench.generation.graphs import CudaRecorder, Recorder, rows_recorded
-from workbench.generation.model import ModelError, cache_name
+from workbench.generation.model import cache_name
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

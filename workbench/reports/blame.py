@@ -32,7 +32,8 @@ from workbench.session.matching import read_bytes
 if TYPE_CHECKING:
     import pandas as pd
 
-    from workbench.generation.generation import Generation, Step
+    from workbench.generation.generation import Generation
+    from workbench.generation.step import Step
 
 MOST_ASKED_MS: Final = 200.0  # about one token
 EXAMPLES: Final = 5

@@ -19,7 +19,7 @@ from visualizers.caches import NAMES
 
 if TYPE_CHECKING:
     from workbench.generation import LanguageModel
-    from workbench.generation.generation import Step
+    from workbench.generation.step import Step
     from workbench.screen.gallery import Entry
 
 FOLDER: Final = Path(__file__).parent / "recordings"

@@ -39,10 +39,11 @@ from workbench.serving.service import Service
 from workbench.serving.watching import Watcher
 
 T = TypeVar("T")
-POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+PLAIN: Final = {"x-content-type-options": "nosniff", "cache-control": "no-cache"}
+POLICY: Final = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}
 ASSETS: Final = {"page.css": "text/css", "service.js": "text/javascript"}
 """What the page loads from `/assets`, and of which kind it is."""
 
@@ -252,21 +253,15 @@ class _App:
     # -- the page ---------------------------------------------------------------------------------------------------
 
     async def page(self, request: Request) -> Response:
-        headers = {
-            "content-security-policy": POLICY,
-            "x-content-type-options": "nosniff",
-            "cache-control": "no-cache",
-        }
-        return Response(_page_of(self.service.name), media_type="text/html", headers=headers)
+        return Response(_page_of(self.service.name), media_type="text/html", headers={**PLAIN, **POLICY})
 
     async def asset(self, request: Request) -> Response:
         name = request.path_params["name"]
-        headers = {"x-content-type-options": "nosniff", "cache-control": "no-cache"}
         if name not in ASSETS:
             raise HTTPException(404)
         stem, _, kind = name.partition(".")
         text = assets.script(stem) if kind == "js" else assets.stylesheet(stem)
-        return Response(text, media_type=ASSETS[name], headers=headers)
+        return Response(text, media_type=ASSETS[name], headers=PLAIN)
 
     async def watch(self, request: Request) -> Response:
         asked = request.query_params.get("request", "")

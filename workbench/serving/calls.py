@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeAlias, cast
@@ -29,6 +29,7 @@ NOT_READ: Final[Mapping[str, str]] = {
     "gemma_4": "its arguments have a notation of their own",
 }
 _DIGITS: Final = re.compile(r"[0-9]+")
+_MARK: Final = re.compile(r'\\.?|["{}\[\]]', re.DOTALL)  # of JSON, all that tells where it ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,24 +347,15 @@ class _JsonEnd:
 
     def read(self, text: str) -> int | None:
         """The offset behind the end, None where it is not there yet."""
-        for place, letter in self._letters(text):
-            if letter in "{[":
-                self._depth += 1
-            elif letter in "}]":
-                self._depth -= 1
-                if self._depth == 0:
-                    return place + 1
+        start, self._escaped = int(self._escaped), self._escaped and not text
+        for found in _MARK.finditer(text, start):
+            mark = found[0]
+            if mark == '"':
+                self._quoted = not self._quoted
+            elif mark == "\\":
+                self._escaped = True  # what it escapes comes with the next piece
+            elif not self._quoted and mark[0] != "\\":
+                self._depth += 1 if mark in "{[" else -1
+                if not self._depth:
+                    return found.end()
         return None
-
-    def _letters(self, text: str) -> Iterator[tuple[int, str]]:
-        """The brackets outside strings."""
-        for place, letter in enumerate(text):
-            if self._escaped:
-                self._escaped = False
-            elif self._quoted:
-                self._escaped = letter == "\\"
-                self._quoted = letter != '"'
-            elif letter == '"':
-                self._quoted = True
-            elif letter in "{[}]":
-                yield place, letter

@@ -68,7 +68,8 @@ class Job:
     """A request on its way through the engine; iterate over it in the event loop that submitted it.
 
     `row` is None until the thread has admitted it.  `watchers`: how many look on; `sight`: what they see.  `gone`: its
-    client left; `over`: its last event was sent.  Events go through `queue`, which is the loop's alone.
+    client left; `over`: its last event was sent.  Events go through `queue`, which is the loop's alone, and which the
+    jobs of one request share.
     """
 
     prompt: tuple[int, ...]
@@ -81,41 +82,28 @@ class Job:
     why: Exception | None = None
     gone: bool = False
     over: bool = False
-    queue: asyncio.Queue[Event] = field(default_factory=asyncio.Queue)
+    queue: asyncio.Queue[tuple[Job, Event]] = field(default_factory=asyncio.Queue)
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
 
     async def __aiter__(self) -> AsyncIterator[Chunk]:
         """The chunks, the last of which has a `finish_reason`; raises what ended it instead."""
-        while True:
-            event = await self.queue.get()
-            if isinstance(event, Exception):
-                raise event
-            if event.finish_reason == "interrupted" and self.why is not None:
-                raise self.why
-            yield event
-            if event.finish_reason is not None:
-                return
+        async for _, chunk in together([self]):
+            yield chunk
 
 
 async def together(jobs: Sequence[Job]) -> AsyncGenerator[tuple[int, Chunk], None]:
-    """The chunks of all jobs as they come, each with its job's number; raises what ends the first of them."""
-    waiting: dict[asyncio.Future[Chunk], tuple[int, AsyncIterator[Chunk]]] = {}
-    for number, job in enumerate(jobs):
-        chunks = aiter(job)
-        waiting[asyncio.ensure_future(anext(chunks))] = number, chunks
-    try:
-        while waiting:
-            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            for future in [future for future in waiting if future in done]:
-                number, chunks = waiting.pop(future)
-                chunk = future.result()
-                if chunk.finish_reason is None:
-                    waiting[asyncio.ensure_future(anext(chunks))] = number, chunks
-                yield number, chunk
-    finally:
-        for future in waiting:
-            future.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
+    """The chunks of all jobs of a request as they come, each with its job's number; raises what ends the first of
+    them."""
+    left = {job: number for number, job in enumerate(jobs)}
+    while left:
+        job, event = await jobs[0].queue.get()
+        if isinstance(event, Exception):
+            raise event
+        if event.finish_reason == "interrupted" and job.why is not None:
+            raise job.why
+        yield left[job], event
+        if event.finish_reason is not None:
+            del left[job]
 
 
 class Runner:
@@ -161,10 +149,19 @@ class Runner:
     # -- from other threads -----------------------------------------------------------------------------------------
 
     def submit(
-        self, prompt: Sequence[int], compiled: CompiledGrammar | None, draw: Draw, *, until: float | None = None
+        self,
+        prompt: Sequence[int],
+        compiled: CompiledGrammar | None,
+        draw: Draw,
+        *,
+        until: float | None = None,
+        beside: Job | None = None,
     ) -> Job:
-        """Hand a request over; it gets its first token when a row is free.  `until`: its end, by `time.monotonic`."""
+        """Hand a request over; it gets its first token when a row is free.  `until`: its end, by `time.monotonic`.
+        `beside`: another job of the same request."""
         job = Job(tuple(prompt), compiled, draw, until or time.monotonic() + self._limits.max_seconds)
+        if beside is not None:
+            job.queue = beside.queue
         with self._wake:
             if self._closing:
                 raise RuntimeError("the runner is closed")
@@ -297,7 +294,7 @@ class Runner:
 
 def _put(events: list[tuple[Job, Event]]) -> None:
     for job, event in events:
-        job.queue.put_nowait(event)
+        job.queue.put_nowait((job, event))
 
 
 def sight_of(row: Row, vocab_size: int) -> Sight:

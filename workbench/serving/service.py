@@ -29,8 +29,8 @@ from kernels_core.errors import (
 )
 from workbench.generation.cutting import Cutting, heal
 from workbench.generation.drafts import Drafts
-from workbench.generation.errors import PromptTooLongError
-from workbench.generation.model import LanguageModel, ModelError
+from workbench.generation.errors import ModelError, PromptTooLongError
+from workbench.generation.model import LanguageModel
 from workbench.generation.row import Chunk
 from workbench.languages.positions import child
 from workbench.serving.answers import Writer
@@ -142,9 +142,9 @@ class Service:
             raise RequestError(503, "the request was called off", code="cancelled")
         assert one.constraint is not None
         self._check_room(len(draws) - 1)
-        until = one.began + self.limits.max_seconds
+        until, compiled = one.began + self.limits.max_seconds, one.constraint.compiled
         for prompt, draw in draws:
-            one.jobs.append(self.runner.submit(prompt, one.constraint.compiled, draw, until=until))
+            one.jobs.append(self.runner.submit(prompt, compiled, draw, until=until, beside=one.job))
 
     def _prepare(self, one: Running, data: bytes) -> list[tuple[list[int], Draw]]:
         """In a thread: what takes processor time.  The prompt of each choice, and how it is drawn."""

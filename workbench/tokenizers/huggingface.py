@@ -29,7 +29,7 @@ from .libraries import is_refusal, require
 from .sentencepiece import SentencePieceCodec
 from .tekken import wrap_mistral
 from .tiktoken_ranks import TiktokenCodec, call_of_tiktoken
-from .tokenizer import Codec, VocabularySource, parse_json
+from .tokenizer import Calls, Codec, VocabularySource, parse_json
 
 
 class TokenizersCodec:
@@ -54,20 +54,6 @@ class TokenizersCodec:
         if self._library_object is not None:
             return list(self._library_object.encode(text))
         return list(self._tokenizer.encode(text).ids)
-
-
-class _WrappedCodec:
-    """Cuts text with the object inside a slow tokenizer, and prompts with the tokenizer itself."""
-
-    def __init__(self, inner: Codec, tokenizer: Encoder) -> None:
-        self._inner = inner
-        self._tokenizer = tokenizer
-
-    def encode(self, text: str) -> list[int]:
-        return self._inner.encode(text)
-
-    def encode_prompt(self, text: str) -> list[int]:
-        return list(self._tokenizer.encode(text))
 
 
 def without_rewriting(document: dict[str, Any]) -> dict[str, Any]:
@@ -106,7 +92,7 @@ def wrap_huggingface(tokenizer: Any, name: str | None = None) -> VocabularySourc
     elif is_around_fast(tokenizer):
         codec = TokenizersCodec(tokenizer.backend_tokenizer, tokenizer)
     else:
-        codec = _WrappedCodec(_inner_codec(inner_tokenizer(tokenizer)), tokenizer)
+        codec = Calls(_inner_codec(inner_tokenizer(tokenizer)).encode, tokenizer.encode)
     return VocabularySource(name, vocabulary, codec, tokenizer)
 
 

@@ -67,13 +67,16 @@ def load_tokenizer(
         The source is not known, not found, or its tokens cannot be read as bytes; `MissingLibraryError`, which is also
         an `ImportError`, when a library is missing.
     """
+    path = _locate(source) if isinstance(source, str | Path) else None
+    has_ranks = path is not None and path.is_file() and _is_rank_file(path)
+    if not has_ranks:
+        _refuse_rank_options(style, pattern, special_tokens, source)
     if isinstance(source, Tokenizer | TokenizerInfo):
         changes: dict[str, object] = {"vocab_size": vocab_size, "stop_token_ids": stop_token_ids}
         changes |= {"name": name} if isinstance(source, Tokenizer) else {}
         refused = [key for key, value in changes.items() if value is not None]
         if refused:
             raise TokenizerError(f"{refused[0]} cannot be changed in a finished {type(source).__name__}: load it again")
-        _refuse_rank_options(style, pattern, special_tokens, source)
         if isinstance(source, TokenizerInfo):
             return Tokenizer(source, name=name or "vocabulary")
         return source
@@ -81,26 +84,21 @@ def load_tokenizer(
     if isinstance(source, type):
         raise TokenizerError(f"{source.__name__} is a class: pass a tokenizer of it, as its from_pretrained(...) gives")
     if isinstance(source, Sequence | Mapping) and not isinstance(source, str | bytes | bytearray):
-        _refuse_rank_options(style, pattern, special_tokens, source)
         info = TokenizerInfo(cast(Sequence[str], source), vocab_size=vocab_size, stop_token_ids=stop_token_ids)
         return Tokenizer(info, name=name or "vocabulary")
 
-    if isinstance(source, str | Path):
-        path = _locate(source)
-        if path.is_file() and _is_rank_file(path):
-            found = load_rank_file(path, style=style, pattern=pattern, special_tokens=special_tokens)
-        else:
-            _refuse_rank_options(style, pattern, special_tokens, source)
-            found = _load_path(path)
-        if path.is_dir():
-            named = not Path(source).expanduser().exists()  # found by its name in the cache
-            found = replace(found, name=str(source) if named else path.resolve().name)
-    else:
-        _refuse_rank_options(style, pattern, special_tokens, source)
+    if path is None:
         found = _wrap(source)
+    elif has_ranks:
+        found = load_rank_file(path, style=style, pattern=pattern, special_tokens=special_tokens)
+    else:
+        found = _load_path(path)
+        if path.is_dir():
+            named = not Path(str(source)).expanduser().exists()  # found by its name in the cache
+            found = replace(found, name=str(source) if named else path.resolve().name)
     info = TokenizerInfo.from_vocabulary(found.vocabulary, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
     changed = any(option is not None for option in (vocab_size, stop_token_ids, style, pattern, special_tokens))
-    again = str(source) if isinstance(source, str | Path) and not changed else None
+    again = None if path is None or changed else str(source)
     return Tokenizer(
         info, name=name or found.name, codec=found.codec, library_object=found.library_object, source=again
     )

@@ -32,7 +32,7 @@ class Segmenter:
         """
         unreached = len(data) + 1
         fewest = [0] + [unreached] * len(data)
-        last: list[int] = [-1] * (len(data) + 1)
+        last = [(0, -1)] * (len(data) + 1)  # where the token that ends here begins, and its id
         ids = self._ids
         for end in range(1, len(data) + 1):
             for length in self._lengths:
@@ -42,20 +42,16 @@ class Segmenter:
                 token_id = ids.get(data[start:end])
                 if token_id is not None:
                     fewest[end] = fewest[start] + 1
-                    last[end] = token_id
+                    last[end] = start, token_id
         if fewest[-1] == unreached:
             furthest = max(end for end, count in enumerate(fewest) if count < unreached)
             spelt, rest = data[max(0, furthest - 20) : furthest], data[furthest : furthest + 20]
             raise TokenizerError(
                 f"no tokens spell this text past byte {furthest}: {spelt!r} can be spelt, then comes {rest!r}"
             )
-        return self._walk_back(data, last)
-
-    def _walk_back(self, data: bytes, last: list[int]) -> list[int]:
-        lengths = {token_id: len(text) for text, token_id in self._ids.items()}
         found: list[int] = []
         end = len(data)
         while end > 0:
-            found.append(last[end])
-            end -= lengths[last[end]]
+            end, token_id = last[end]
+            found.append(token_id)
         return found[::-1]

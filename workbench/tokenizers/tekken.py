@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, TypedDict
@@ -23,7 +23,7 @@ from kernels_core.tokens.spelling import Vocabulary
 from .libraries import MissingLibraryError, require
 from .sentencepiece import SentencePieceCodec
 from .tiktoken_ranks import cut
-from .tokenizer import Codec, VocabularySource, parse_json
+from .tokenizer import Calls, Codec, VocabularySource, parse_json
 
 # Files older than the field "special_tokens" mean these control tokens, then fillers up to the number of slots.
 _UNNAMED_CONTROL_TOKENS: Final = (
@@ -141,23 +141,12 @@ def _control_tokens(entries: Sequence[Entry] | None, slots: int) -> list[str]:
     return [named.get(i, f"<SPECIAL_{i}>") for i in range(slots)]
 
 
-class _MistralCodec:
-    """Cuts text with a tokenizer object of mistral-common."""
-
-    def __init__(self, tokenizer: Tekkenizer) -> None:
-        self._tokenizer = tokenizer
-
-    def encode(self, text: str) -> list[int]:
-        return list(self._tokenizer.encode(text, bos=False, eos=False))
-
-    def encode_prompt(self, text: str) -> list[int]:
-        return list(self._tokenizer.encode(text, bos=True, eos=False))
-
-
 def wrap_mistral(inner: Tekkenizer, around: MistralTokenizer | None = None) -> VocabularySource:
     """Wrap a `Tekkenizer` or `SentencePieceTokenizer`; `around`: the `MistralTokenizer` that it is inside of."""
     processor: object = getattr(inner, "_model", None)
-    codec: Codec = SentencePieceCodec(processor) if is_sentencepiece(processor) else _MistralCodec(inner)
+    codec: Codec = Calls(partial(inner.encode, bos=False, eos=False), partial(inner.encode, bos=True, eos=False))
+    if is_sentencepiece(processor):
+        codec = SentencePieceCodec(processor)
     try:
         name = inner.file_path.name.removesuffix(".json")
     except ValueError:  # built in memory

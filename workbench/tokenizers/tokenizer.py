@@ -7,12 +7,12 @@ Writing tokens back needs no library: it is joining bytes.  Where it comes from:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from operator import index
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kernels_core.errors import TokenizerError
 from kernels_core.tokens import TokenizerInfo
@@ -31,6 +31,13 @@ class Codec(Protocol):
     def encode_prompt(self, text: str) -> list[int]:
         """Cut `text` the way the library does for a model."""
         ...
+
+
+class Calls(NamedTuple):
+    """A codec of two functions."""
+
+    encode: Callable[[str], list[int]]
+    encode_prompt: Callable[[str], list[int]]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import BudgetExceededError, DeadEndError, GrammarError, MaskscopeError, TokenizerError
@@ -214,10 +215,7 @@ class Follower:
             self.error = None
         except (BudgetExceededError, DeadEndError) as error:
             self._note(error)
-            words = np.zeros(bitmask.shape[1], dtype=np.uint32)
-            for token in self.matcher.stop_token_ids:
-                words[token // 32] |= np.uint32(1 << token % 32)
-            np.asarray(bitmask)[row] = words.view(np.int32)
+            np.asarray(bitmask)[row] = bits_of(self.matcher.stop_token_ids, bitmask.shape[1])
 
     def jump(self, old: Sequence[int], new: Sequence[int]) -> None:
         """The text was cut anew: its last tokens `old` are `new` now.  `ValueError`, and nothing has changed, where the
@@ -240,3 +238,10 @@ class Follower:
     def _note(self, error: MaskscopeError) -> None:
         self.error = str(error)
         LOGGER.warning("a request cannot go on behind %r: %s", self.matcher.text[-40:], error)
+
+
+def bits_of(tokens: Sequence[int], words: int) -> npt.NDArray[np.int32]:
+    """The row of a bitmask, so many words wide, that allows these tokens alone."""
+    allowed = np.zeros(32 * words, dtype=np.bool_)
+    allowed[list(tokens)] = True
+    return np.packbits(allowed, bitorder="little").view(np.int32)

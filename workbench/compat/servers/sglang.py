@@ -25,6 +25,7 @@ from workbench.compat.servers.requests import (
     Follower,
     Kind,
     ServerInterfaceError,
+    bits_of,
     compile_request,
     import_server,
     read_vocabulary,
@@ -215,15 +216,13 @@ class GrammarBackend:
         reset_vocab_mask: bool = True,
     ) -> None:
         """Allow or forbid `token_ids` in row `batch_idx`; with `reset_vocab_mask` all others get the opposite first."""
+        import torch
+
         row = vocab_mask[batch_idx]
         if reset_vocab_mask:
             row.fill_(0 if is_allowed else -1)
-        words: dict[int, int] = {}
-        for token in token_ids:
-            words[token // 32] = words.get(token // 32, 0) | 1 << token % 32
-        for word, bits in words.items():
-            bits = bits - (1 << 32) if bits >> 31 else bits
-            row[word] = row[word] | bits if is_allowed else row[word] & ~bits
+        bits = torch.from_numpy(bits_of(token_ids, len(row))).to(row.device)
+        row.copy_(row | bits if is_allowed else row & ~bits)
 
     # -- within -----------------------------------------------------------------------------------------------------
 

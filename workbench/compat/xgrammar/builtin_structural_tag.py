@@ -28,13 +28,6 @@ from .openai_tool_call_schema import (
 )
 from .structural_tag import StructuralTag
 
-__all__ = [
-    "get_builtin_structural_tag",
-    "get_model_structural_tag",
-    "normalize_tool_choice",
-    "register_model_structural_tag",
-]
-
 Mode = Literal["auto", "required", "forced"]
 Reasoning = Literal["enabled", "disabled", "auto"]
 

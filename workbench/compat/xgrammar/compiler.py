@@ -21,8 +21,6 @@ from .tag_arguments import engine_tag
 from .tag_phrases import tag_errors
 from .tokenizer_info import TokenizerInfo
 
-__all__ = ["CompiledGrammar", "GrammarCompiler"]
-
 
 class CompiledGrammar(XGRObject[EngineCompiled]):
     """A grammar compiled for a vocabulary; give it to `GrammarMatcher`."""

@@ -8,13 +8,6 @@ from contextlib import contextmanager
 
 from .exception import InvalidArgumentError
 
-__all__ = [
-    "get_max_recursion_depth",
-    "get_serialization_version",
-    "max_recursion_depth",
-    "set_max_recursion_depth",
-]
-
 _LARGEST_DEPTH = 1_000_000
 _DEPTH_VARIABLE = "XGRAMMAR_MAX_RECURSION_DEPTH"
 _depth = 10_000

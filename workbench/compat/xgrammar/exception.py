@@ -13,21 +13,6 @@ from kernels_core import errors
 
 from .phrases import head_of, phrase_of, schema_phrase_of
 
-__all__ = [
-    "DeserializeFormatError",
-    "DeserializeVersionError",
-    "GrammarError",
-    "GrammarSyntaxError",
-    "InvalidArgumentError",
-    "InvalidJSONError",
-    "InvalidStructuralTagError",
-    "TokenizerError",
-    "UnsupportedFeatureError",
-    "UnsupportedSchemaError",
-    "as_runtime_error",
-    "runtime_errors",
-]
-
 
 class DeserializeFormatError(RuntimeError):
     """Serialised text lacks something, or was written for another vocabulary."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 from kernels_core import CompiledGrammar, GrammarMatcher, Options
@@ -27,23 +27,17 @@ class Notes:
     def __init__(self, compiled: CompiledGrammar) -> None:
         self._grammar = compiled.grammar
         self._info = compiled.tokenizer_info
-        self.captures: dict[str, str] = {}
-        self.temperatures: dict[str, float] = {}
-        self.trailing: dict[str, bytes] = {}
-        self.hidden: set[str] = set()
-        self.stop_captures: dict[str, str] = {}
-        for rule in compiled.grammar.ir.rules.values():
-            for note, value in rule.notes:
-                if note == "capture":
-                    self.captures[rule.name] = rule.name if value is None else str(value)
-                elif note == "temperature" and value is not None:
-                    self.temperatures[rule.name] = float(value)
-                elif note == "trailing":
-                    self.trailing[rule.name] = str(value).encode()
-                elif note == "hidden":
-                    self.hidden.add(rule.name)
-                elif note == "stop_capture":
-                    self.stop_captures[rule.name] = str(value)
+        rules = compiled.grammar.ir.rules.values()
+
+        def noted(kind: str) -> dict[str, Any]:
+            return {rule.name: value for rule in rules for note, value in rule.notes if note == kind}
+
+        captures, temperatures = noted("capture"), noted("temperature")
+        self.captures = {rule: rule if name is None else str(name) for rule, name in captures.items()}
+        self.temperatures = {rule: float(value) for rule, value in temperatures.items() if value is not None}
+        self.trailing = {rule: str(text).encode() for rule, text in noted("trailing").items()}
+        self.hidden = noted("hidden").keys()
+        self.stop_captures = {rule: str(name) for rule, name in noted("stop_capture").items()}
 
     @classmethod
     def of(cls, compiled: CompiledGrammar) -> Notes:

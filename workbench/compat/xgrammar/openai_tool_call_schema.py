@@ -6,20 +6,6 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel
 
-__all__ = [
-    "AllowedToolChoiceParam",
-    "AllowedToolRef",
-    "AllowedToolsParam",
-    "BuiltinToolChoiceParam",
-    "BuiltinToolParam",
-    "FunctionDefinition",
-    "FunctionToolParam",
-    "NamedToolChoiceFunction",
-    "NamedToolChoiceParam",
-    "ToolChoiceOptionParam",
-    "ToolParam",
-]
-
 
 class FunctionDefinition(BaseModel):
     """A function: its name, and the schema of its arguments."""

@@ -22,8 +22,6 @@ from .tokenizer_info import TokenizerInfo
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["GrammarFunctor", "bitmask_to_bool_mask", "bool_mask_to_bitmask"]
-
 
 def _json_schema_to_ebnf(
     schema: object,

@@ -10,8 +10,6 @@ from workbench.generation import GrammarLogitsProcessor
 from ..compiler import CompiledGrammar
 from ..exception import InvalidArgumentError, runtime_errors
 
-__all__ = ["LogitsProcessor"]
-
 
 class LogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
     """Sets the logits of tokens that the grammar forbids to -inf.
