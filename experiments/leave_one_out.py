@@ -46,9 +46,9 @@ from experiments.pairs import Pooled
 from experiments.tails import quantile
 from experiments.tools import draw_tools
 from experiments.trial import NotRunError, Params
-from experiments.walk import quiet, walk
+from experiments.walk import walk
 from kernels_core import GrammarCompiler, Options
-from workbench.peers.base import Constraint, RefusedError
+from workbench.peers.base import Constraint, RefusedError, quiet
 from workbench.peers.ours import Ours
 
 # By preset: vocabularies, repetitions, schemas, tokens of each text, sets of tools and tools in each.
