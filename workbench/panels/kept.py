@@ -18,7 +18,6 @@ import traitlets as t
 
 from visualizers.glyphs import box_text, clip, glyph
 from visualizers.live_base import LiveView, Traits, synced
-from visualizers.standalone import Part
 from workbench.panels.base import Desk, Panel
 from workbench.screen.gallery import FIRST
 from workbench.screen.kept import State, kept, kept_lately, same_source
@@ -41,9 +40,8 @@ class KeptView(LiveView[Mapping[str, Any]]):
     def traits_of(self, snapshot: Mapping[str, Any]) -> Traits:
         return {"offer": dict(snapshot)}
 
-    def part(self) -> Part:
-        part = super().part()
-        return {**part, "state": {**part["state"], "offer": {}}}  # a page is for others
+    def page_state(self) -> Traits:
+        return super().page_state() | {"offer": {}}  # a page is for others
 
     def static_html(self) -> str:
         return ""
