@@ -18,7 +18,7 @@ import traitlets as t
 
 from visualizers.glyphs import box_text, clip, glyph
 from visualizers.live_base import LiveView, Traits, synced
-from workbench.panels.base import Desk, Panel
+from workbench.panels.base import Desk, Message, Panel
 from workbench.screen.gallery import FIRST
 from workbench.screen.kept import State, kept, kept_lately, same_source
 from workbench.screen.recent import called, note_opened
@@ -82,11 +82,10 @@ class KeptPanel(Panel, name="kept", title="Before", tab="", rank=20):
             "when": float(found.get("when", 0.0)),
         }
 
-    def received(self, content: object) -> None:
-        kind = content.get("kind") if isinstance(content, dict) else None
+    def received(self, content: Message) -> None:
         state, self._state = self._state, None
         self.view.offer = {}
-        if kind == "restore" and state is not None:
+        if content.get("kind") == "restore" and state is not None:
             self._restore(state)
 
     def close(self) -> None:
