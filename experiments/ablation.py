@@ -29,6 +29,7 @@ from experiments.report import show
 from experiments.tails import describe
 from experiments.trial import Params
 from kernels_core import Options
+from workbench.comparing.ablating import BUDGETS
 
 # By preset: schemas, and tokens of each instance.
 EXTENT: Final[Mapping[str, tuple[int | None, int | None]]] = {
@@ -69,8 +70,6 @@ STEPS: Final = (
     ),
 )
 NAMES: Final = (BASELINE, *(step.name for step in STEPS))
-# Without these the baseline would not come to an end on some schemas.
-BUDGETS: Final = {"max_compile_ms": 60_000, "max_fill_ms": 10_000}
 
 
 def options_at(name: str) -> dict[str, object]:

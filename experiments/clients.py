@@ -130,7 +130,7 @@ def _make(kind: str, number: int, seed: int, random: Random) -> Asked:
         "stream_options": {"include_usage": True},
     }
     if kind in ("schema", "leaving"):
-        schema = make_case(seed, number).schema
+        schema = make_case(seed, number)["schema"]
         body["response_format"] = {"type": "json_schema", "json_schema": {"name": "case", "schema": schema}}
         return Asked(kind, body, schema)
     if kind == "broken":
@@ -138,7 +138,8 @@ def _make(kind: str, number: int, seed: int, random: Random) -> Asked:
         body["response_format"] = {"type": "json_schema", "json_schema": {"name": "case", "schema": schema}}
         return Asked(kind, body)
     if kind == "tools":
-        made = {tool.name: tool.parameters for tool in (make_tool(seed, TOOLS * number + at) for at in range(TOOLS))}
+        tools = [make_tool(seed, TOOLS * number + at) for at in range(TOOLS)]
+        made = {tool["name"]: tool["parameters"] for tool in tools}
         body["tools"] = [{"type": "function", "function": {"name": name, "parameters": made[name]}} for name in made]
         body["tool_choice"] = "required"
         return Asked(kind, body, made)

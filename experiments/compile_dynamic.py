@@ -29,8 +29,7 @@ from experiments.figures import BY_ENGINE
 from experiments.measurement import in_turns
 from experiments.tails import ENGINE, OURS, quantile
 from experiments.trial import Params
-from experiments.walk import quiet
-from workbench.peers.base import Engine, RefusedError
+from workbench.peers.base import Engine, RefusedError, quiet
 from workbench.peers.ours import Ours
 
 REMEMBERING: Final = "ours, grammars remembered"

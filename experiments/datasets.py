@@ -151,28 +151,22 @@ def _cases_of(name: str) -> Iterator[CaseName]:
 
 def load_case(name: CaseName) -> Case:
     """Read one case.  `DataError` says which file and line is wrong."""
+    where, default_id = f"{name.file}, case {name.index}", f"{Path(name.file).name}:{name.index}"
     if name.file.startswith(SYNTHETIC):
-        made = synthetic_schemas.make_case(_seed(name.file), name.index)
-        return Case(f"{name.file}:{name.index}", _json(made.schema), _instances(made.instances))
-    records = _records(str(resolve(name.file)))
-    if not 0 <= name.index < len(records):
-        raise DataError(f"{name.file} has {len(records)} cases, no number {name.index}")
-    where = f"{name.file}, case {name.index}"
-    record = _parse(records[name.index], where)
-    default_id = f"{Path(name.file).name}:{name.index}"
+        record: Any = synthetic_schemas.make_case(_seed(name.file), name.index)
+    else:
+        records = _records(str(resolve(name.file)))
+        if not 0 <= name.index < len(records):
+            raise DataError(f"{name.file} has {len(records)} cases, no number {name.index}")
+        record = _parse(records[name.index], where)
     if not (isinstance(record, dict) and "schema" in record and "tests" in record):
         return Case(default_id, _json(record), ())
-    tests = record["tests"]
     try:
-        pairs = [(test["data"], bool(test["valid"])) for test in tests]
+        # Python's separators, ", " and ": ", as MaskBench writes them.
+        instances = tuple(Instance(_json(test["data"]), bool(test["valid"])) for test in record["tests"])
     except (TypeError, KeyError) as error:
         raise DataError(f"{where}: a test needs `data` and `valid`: {error!r}") from None
-    return Case(str(record.get("id", default_id)), _json(record["schema"]), _instances(pairs))
-
-
-def _instances(pairs: Sequence[tuple[Json, bool]]) -> tuple[Instance, ...]:
-    # Python's separators, ", " and ": ", as MaskBench writes them.
-    return tuple(Instance(_json(data), valid) for data, valid in pairs)
+    return Case(str(record.get("id", default_id)), _json(record["schema"]), instances)
 
 
 def _seed(name: str) -> int:
@@ -234,9 +228,7 @@ def _calls(folder: Path | None, seed: int) -> tuple[Call, ...]:
 def _tool_records(file: Path, folder: Path | None, seed: int) -> Iterator[dict[str, Any]]:
     """Of a folder; None: synthetic ones."""
     if folder is None:
-        for index in range(synthetic_schemas.TOOLS):
-            tool = synthetic_schemas.make_tool(seed, index)
-            yield {"name": tool.name, "parameters": tool.parameters, "arguments": tool.arguments}
+        yield from (synthetic_schemas.make_tool(seed, index) for index in range(synthetic_schemas.TOOLS))
         return
     for number, line in enumerate(_records(str(folder / file))):
         yield _parse(line, f"{file}, line {number + 1}")

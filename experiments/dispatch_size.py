@@ -33,7 +33,6 @@ from experiments.claims import Effect, claims_of, mean, slope, worst
 from experiments.columns import Column, Table, where
 from experiments.figures import LOG
 from experiments.trial import Params
-from experiments.walk import quiet
 from kernels_core import (
     CompiledGrammar,
     GrammarCompiler,
@@ -42,6 +41,7 @@ from kernels_core import (
     TokenizerInfo,
     allocate_token_bitmask,
 )
+from workbench.peers.base import quiet
 
 SIZES: Final = (5, 20, 50, 100)
 EXTENT: Final = {"smoke": (SIZES[:1], 1), "quick": (SIZES[:3], 2), "full": (SIZES, 10)}

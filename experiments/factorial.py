@@ -19,7 +19,6 @@ from itertools import product
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import plotly.express as px
 import plotly.graph_objects as go
@@ -33,7 +32,7 @@ from experiments.measurement import first_valid, measure, request_ns, rotate
 from experiments.trial import Params
 from kernels_core import Options
 from workbench.comparing.ablating import FIRST, MECHANISMS
-from workbench.comparing.factorial import contrasts, subsets
+from workbench.comparing.factorial import Times, contrasts, subsets
 from workbench.peers.ours import Ours
 
 FACTORS: Final[Mapping[str, tuple[str, Mapping[bool, Mapping[str, object]]]]] = {
@@ -46,7 +45,6 @@ BOUND: Final = re.compile(r'"(?:min|max)(?:Items|Length|Properties)": *(\d+)')
 LARGE: Final = 100
 EXTENT: Final = {"smoke": (1, 1, 20), "quick": (3, 2, 200), "full": (6, 3, None)}
 """By preset: schemas of each stratum, repetitions, tokens of a text."""
-MILLION: Final = 1e6
 LOOKED_AT: Final = 2_000  # schemas, evenly spread, that the strata are counted on
 
 
@@ -104,9 +102,6 @@ def trial(params: Params) -> dict[str, list[int]]:
     return found
 
 
-Times = npt.NDArray[np.float64]
-
-
 def _medians(trials: pd.DataFrame, what: str) -> dict[tuple[bool, ...], Times]:
     """By combination: of each schema the median over the repetitions, nanoseconds."""
     return {
@@ -150,9 +145,9 @@ def _cells(trials: pd.DataFrame) -> list[dict[str, Any]]:
         rows.append(
             told
             | {
-                "compile": float(np.average(compiling[key], weights=weights)) / MILLION,
-                "request": float(np.average(requests[key], weights=weights)) / MILLION,
-                "middle": float(np.median(requests[key])) / MILLION,
+                "compile": float(np.average(compiling[key], weights=weights)) / 1e6,
+                "request": float(np.average(requests[key], weights=weights)) / 1e6,
+                "middle": float(np.median(requests[key])) / 1e6,
                 "refused": int(refused.sum()),
                 "schemas": len(weights),
                 "repetitions": len(group),

@@ -16,7 +16,6 @@ these trials are not run, and the smallest preset goes the same way on a CPU, to
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -34,6 +33,7 @@ from experiments.measurement import rotate
 from experiments.replay_cases import LONGEST_SCHEMA, PEERS, installed_peers, lay_out, masks_of, need_torch, replay_cases
 from experiments.trial import Params
 from kernels_core import TokenizerInfo
+from workbench.peers.base import quiet
 
 MODEL: Final = "random:llama-3.1-8b"
 ROWS: Final = (1, 16, 128)
@@ -138,7 +138,6 @@ def _steps(params: Params) -> dict[str, Any]:
                 compiled[name] = [compile_one(engine) for compile_one, _ in cases]
             of_row = [compiled.get(name, [None] * len(cases))[number % len(cases)] for number in range(len(chosen))]
             loop.start([afresh(name, made) for made in of_row] if name in peers else of_row)
-        gc.collect()
         spent, sent = _timed(loops, 2 if which == "unmeasured" else params["steps"])
         if which != "unmeasured":
             kept = metrics["ns"].setdefault(which, {name: [] for name in loops})
@@ -155,16 +154,13 @@ def _timed(loops: Mapping[str, Any], steps: int) -> tuple[dict[str, list[int]], 
     """Nanoseconds by loop, and bytes for masks in each step of ours; a step ends with its tokens on the CPU."""
     spent: dict[str, list[int]] = {name: [] for name in loops}
     sent: list[int] = []
-    gc.disable()
-    try:
+    with quiet():
         for step in range(steps):
             for name in rotate(list(loops), step):
                 began = time.perf_counter_ns()
                 loops[name].step()
                 spent[name].append(time.perf_counter_ns() - began)
             sent.append(loops["ours"].device_masks.stats().last_bytes)
-    finally:
-        gc.enable()
     return spent, sent
 
 

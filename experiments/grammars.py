@@ -30,7 +30,6 @@ from experiments.trial import Params
 CASE: Final = ("grammar",)
 ALL: Final[dict[str, WrittenGrammar]] = {ECMA_404.name: ECMA_404, **GRAMMARS}
 EXTENT: Final = {"smoke": 2, "quick": len(ALL), "full": len(ALL)}
-MILLION: Final = 1e6
 
 
 def grid(
@@ -53,7 +52,7 @@ def trial(params: Params) -> dict[str, object]:
 
 def _request(row: Measured) -> float | None:
     at = first_valid(row) if row["compiled"] is True else None
-    return None if at is None else request_ns(row, at) / MILLION
+    return None if at is None else request_ns(row, at) / 1e6
 
 
 REQUESTS: Final = Table(

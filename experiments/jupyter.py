@@ -145,8 +145,8 @@ def open_notebook(page: Page, lab: Lab, notebook: str) -> None:
     page.wait_for_function(KERNEL_IDLE, timeout=60_000)
 
 
-def run_all(page: Page, *, timeout_s: float = 120) -> None:
+def run_all(page: Page) -> None:
     """Run every cell and wait for the last.  The command's promise may never settle, so it is not awaited."""
     page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); return 1; }")
-    page.wait_for_function(ALL_RUN, timeout=timeout_s * 1000)
+    page.wait_for_function(ALL_RUN, timeout=120_000)
     page.wait_for_function(KERNEL_IDLE, timeout=60_000)

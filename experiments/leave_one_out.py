@@ -30,7 +30,6 @@ from random import Random
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import plotly.express as px
 import plotly.graph_objects as go
@@ -42,13 +41,13 @@ from experiments.engines import warm_up
 from experiments.grammar_set import GRAMMARS
 from experiments.measurement import rotate
 from experiments.mechanisms import MECHANISMS, NOTHING, find_mechanism
-from experiments.pairs import Pooled
+from experiments.pairs import Pooled, Times
 from experiments.tails import quantile
 from experiments.tools import draw_tools
 from experiments.trial import NotRunError, Params
-from experiments.walk import quiet, walk
+from experiments.walk import walk
 from kernels_core import GrammarCompiler, Options
-from workbench.peers.base import Constraint, RefusedError
+from workbench.peers.base import Constraint, RefusedError, quiet
 from workbench.peers.ours import Ours
 
 # By preset: vocabularies, repetitions, schemas, tokens of each text, sets of tools and tools in each.
@@ -62,8 +61,6 @@ SIDES: Final = ("with", "without")
 CALLS: Final = 8  # texts of one set of tools
 WORTH: Final = 1.05
 BUDGETS: Final = {"max_compile_ms": 20_000, "max_fill_ms": 10_000}
-
-Times = npt.NDArray[np.float64]
 
 
 def grid(preset: str, limit: int | None = None) -> list[Params]:

@@ -18,8 +18,8 @@ from experiments.columns import Column, Table, finished
 from experiments.datasets import CaseName, load_case
 from experiments.tails import ENGINE
 from experiments.trial import Params
-from experiments.walk import Walk, quiet, walk
-from workbench.peers.base import Constraint, Engine, RefusedError
+from experiments.walk import Walk, walk
+from workbench.peers.base import Constraint, Engine, RefusedError, quiet
 
 REPEAT: Final = "repeat"
 """The parameter that tells one pass over the grid from another (`registry.repeated`); the first has none."""

@@ -113,7 +113,7 @@ def _tags() -> tuple[str | JsonObject, str]:
 
 def _schema() -> tuple[str | JsonObject, str]:
     made = make_wide(0, 40)
-    return made.schema, json.dumps(made.instances[0][0])
+    return made["schema"], json.dumps(made["tests"][0]["data"])
 
 
 def _states() -> tuple[str | JsonObject, str]:

@@ -33,6 +33,7 @@ from experiments.pairs import together
 from experiments.tails import TIMES, describe, quantile
 from experiments.trial import Params
 from kernels_core import Options
+from workbench.comparing.ablating import BUDGETS
 
 EARLEY, PUSHDOWN = "earley", "pushdown"
 BARE: Final[Mapping[str, Mapping[str, object]]] = {
@@ -83,7 +84,6 @@ VARIANTS: Final[Mapping[str, Mapping[str, object]]] = {
     **{_name(parser, PUBLISHED): changes for parser, changes in AS_PUBLISHED.items()},
     **ALONE,
 }
-BUDGETS: Final = {"max_compile_ms": 60_000, "max_fill_ms": 10_000}
 RATIOS: Final = {"lower quarter": 0.25, "middle": 0.5, "upper quarter": 0.75}
 """Which of the schemas' ratios are told."""
 # By preset: schemas, and tokens of each instance.

@@ -17,7 +17,6 @@ Read on: `replay_cases.py` (grammars and texts), `replay.py` (kernels of peers),
 
 from __future__ import annotations
 
-import gc
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -41,6 +40,7 @@ from experiments.figures import BY_ENGINE
 from experiments.replay_cases import LONGEST_SCHEMA, Case, installed_peers, need_torch, replay_cases
 from experiments.tails import ENGINE, OURS, quantile
 from experiments.trial import Params
+from workbench.peers.base import quiet
 
 if TYPE_CHECKING:
     import torch
@@ -167,17 +167,12 @@ def _run(params: Params, name: str, cases: Sequence[Case], rate: float | None) -
     loop = _loop(params)
     loop.use(name)
     requests = _requests(params, cases, rate, loop.info.vocab_size)
-    gc.collect()
-    gc.disable()
     try:
-        with ThreadPoolExecutor(THREADS) as pool:
-            seconds = loop.serve(requests, pool)
+        with quiet(), ThreadPoolExecutor(THREADS) as pool:
+            return requests, loop.serve(requests, pool)
     except BaseException:
         _KEPT.clear()  # its rows are half written
         raise
-    finally:
-        gc.enable()
-    return requests, seconds
 
 
 # -- the loop ---------------------------------------------------------------------------------------------------------

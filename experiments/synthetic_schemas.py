@@ -1,15 +1,15 @@
 """JSON Schemas, instances and tools out of a random generator: what the benchmarks run on where there is no data.
 
-The same seed and number give the same case on every machine.  Shapes are those of tool parameters and configuration
-files: closed objects with required and optional properties, arrays, enumerations, bounded strings and integers,
-alternatives, now and then a recursive definition.  Instances are right by construction; a wrong one is a right one with
-one thing broken that the schema rules out.  They measure; they prove nothing about JSON Schema.
+The same seed and number give the same case on every machine, in the form that data files have (`datasets.py`).  Shapes
+are those of tool parameters and configuration files: closed objects with required and optional properties, arrays,
+enumerations, bounded strings and integers, alternatives, now and then a recursive definition.  Instances are right by
+construction; a wrong one is a right one with one thing broken that the schema rules out.  They measure; they prove
+nothing about JSON Schema.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
 from typing import Any, Final, TypeAlias
 
@@ -18,6 +18,8 @@ from workbench.json_values import Json
 TOOLS: Final = 600
 Schema: TypeAlias = dict[str, Any]
 """A JSON Schema that is being made."""
+Record: TypeAlias = dict[str, Any]
+"""A line of a file of data."""
 MAX_DEPTH: Final = 4
 VALID_INSTANCES: Final = 2
 
@@ -37,51 +39,37 @@ _WORDS: Final = """
 NOUNS, VERBS, WORDS = (tuple(text.split()) for text in (_NOUNS, _VERBS, _WORDS))
 
 
-@dataclass(frozen=True, slots=True)
-class MadeCase:
-    """A schema, and (value, whether it is valid) pairs."""
-
-    schema: Schema
-    instances: tuple[tuple[Json, bool], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MadeTool:
-    """A tool, the schema of its parameters, and the arguments of one call."""
-
-    name: str
-    parameters: Schema
-    arguments: Json
-
-
-def make_case(seed: int, index: int) -> MadeCase:
-    """Case `index` of the collection `seed`."""
+def make_case(seed: int, index: int) -> Record:
+    """Case `index` of the collection `seed`: `schema`, and `tests`, each with `data` and whether that is `valid`."""
     random = Random(f"case {seed} {index}")
     schema = _object(random, 0)
     if random.random() < 0.15:
         schema = _recursive(random, schema)
-    values = [_value(random, schema, schema, 0) for _ in range(VALID_INSTANCES)]
-    pairs = [(value, True) for value in values]
-    pairs.append((_broken(random, schema, values[0]), False))
-    return MadeCase(schema, tuple(pairs))
+    return _case(random, schema, VALID_INSTANCES)
 
 
-def make_tool(seed: int, index: int) -> MadeTool:
-    """Tool `index` of the collection `seed`; names differ."""
+def make_tool(seed: int, index: int) -> Record:
+    """Tool `index` of the collection `seed`: `name` (names differ), `parameters`, and the `arguments` of one call."""
     random = Random(f"tool {seed} {index}")
     name = f"{random.choice(VERBS)}_{random.choice(NOUNS)}_{index}"
     parameters = _object(random, 2)
-    return MadeTool(name, parameters, _value(random, parameters, parameters, 0))
+    return {"name": name, "parameters": parameters, "arguments": _value(random, parameters, parameters, 0)}
 
 
-def make_wide(seed: int, properties: int) -> MadeCase:
+def make_wide(seed: int, properties: int) -> Record:
     """One object of so many properties (at most one a noun), nested and with enumerations, most of them required."""
     random = Random(f"wide {seed} {properties}")
     named = {name: _schema(random, 2) for name in random.sample(NOUNS, properties)}
     required = [name for name in named if random.random() < 0.8]
     schema = {"type": "object", "properties": named, "required": required, "additionalProperties": False}
-    value = _value(random, schema, schema, 0)
-    return MadeCase(schema, ((value, True), (_broken(random, schema, value), False)))
+    return _case(random, schema, 1)
+
+
+def _case(random: Random, schema: Schema, right: int) -> Record:
+    """With so many valid instances, and one that is not."""
+    values = [_value(random, schema, schema, 0) for _ in range(right)]
+    tests = [{"data": value, "valid": True} for value in values]
+    return {"schema": schema, "tests": [*tests, {"data": _broken(random, schema, values[0]), "valid": False}]}
 
 
 # -- schemas ----------------------------------------------------------------------------------------------------------

@@ -233,7 +233,7 @@ def trial(params: Params) -> dict[str, object]:
     if not questions:
         raise NotRunError(f"there are not so many questions: {params['first'] + 1}")
     began = time.perf_counter()
-    said, before, drawn = _said(model, arm, questions)
+    said, before, drawn = zip(*_said(model, arm, questions), strict=True)
     schemas = [_schema(one) if arm in BOUND else None for one in questions]
     prompts = [_prompt(model, _asked(one, arm), text) for one, text in zip(questions, said, strict=True)]
     answers = _write(model, prompts, schemas, TOKENS["answer"])
@@ -251,17 +251,13 @@ def trial(params: Params) -> dict[str, object]:
     return {"answers": told, **found, "tokens": tokens, "seconds_each": seconds}
 
 
-def _said(model: LanguageModel, arm: str, questions: Sequence[Question]) -> tuple[list[str], list[bool], list[int]]:
-    """What the model writes freely before its answer, whether that was cut, and its tokens."""
+def _said(model: LanguageModel, arm: str, questions: Sequence[Question]) -> list[tuple[str, bool, int]]:
+    """What the model writes freely before each answer, whether that was cut, and its tokens."""
     if arm not in ("reason", "draft"):
-        return [""] * len(questions), [False] * len(questions), [0] * len(questions)
+        return [("", False, 0)] * len(questions)
     asked = [_asked(one, "reason" if arm == "reason" else "schema") for one in questions]
     written = _write(model, [_prompt(model, one) for one in asked], [None] * len(asked), TOKENS[arm])
-    return (
-        [text.rstrip() + THEREFORE for text, _, _ in written],
-        [cut for _, _, cut in written],
-        [count for _, count, _ in written],
-    )
+    return [(text.rstrip() + THEREFORE, cut, count) for text, count, cut in written]
 
 
 def read_answer(text: str, schema: JsonObject) -> JsonObject | None:

@@ -10,10 +10,8 @@ where it disagrees with the mask, that is counted:
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TypedDict
 
 from workbench.peers.base import Constraint
@@ -102,16 +100,3 @@ def walk(
         mask_ns=mask_ns,
         accept_ns=accept_ns,
     )
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """The garbage collector off: one collection in mid-walk would cost more than a thousand masks."""
-    was_on = gc.isenabled()
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -24,7 +24,7 @@ from visualizers.dot import DotError, arrow_data, box_title, drawn, map_dot, pan
 from visualizers.fold import FoldedEdge, Folds, Mode
 from visualizers.glyphs import clip, split_dot
 from visualizers.labels import full_text
-from visualizers.live_base import LiveView, Theme, Traits, picked, synced
+from visualizers.live_base import LiveView, Traits, synced
 from visualizers.marks import marks
 from visualizers.scene import Panel, Request, Scene, covers, scene
 from visualizers.standalone import Part
@@ -184,10 +184,7 @@ class AutomatonView(LiveView[Frontier]):
         pictures = {name: _with(known, picture) for name, picture in pictures.items()}
         return {**part, "state": {**part["state"], "picture": _with(known, self.picture), "pictures": pictures}}
 
-    def page_state(self) -> Traits:
-        return picked(self, *self._placed)  # pictures are in the part, for all places
-
-    def save(self, path: str | Path, *, title: str | None = None, theme: Theme | None = None) -> Path:
+    def save(self, path: str | Path, *, title: str | None = None) -> Path:
         """Write what is shown: a page (`.html`), or a picture (`.svg`, `.pdf`), which the program `dot` draws."""
         path = Path(path)
         options: Looks = {

@@ -169,11 +169,11 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
 
     def part(self) -> Part:
         """This view as part of a page without Python (see `visualizers.standalone.page`)."""
-        return {"module": self._module, "state": picked(self, *self.keys), "needs": self._needs}
+        return {"module": self._module, "state": self.page_state(), "needs": self._needs}
 
     def page_state(self) -> Traits:
-        """What a page keeps of the view at one of its places."""
-        return dict(self.part()["state"])
+        """The traits as a page without Python has them; what is only for who works here is left out."""
+        return picked(self, *self.keys)
 
     def take_given(self, other: LiveView[Any]) -> None:
         """Set what a person has set in `other`, a view of the same kind."""

@@ -21,7 +21,6 @@ from kernels_core.inspect.snapshots import TokenSets
 from visualizers.glyphs import clip, html_escape, many, size
 from visualizers.live_base import LiveView, Traits, synced
 from visualizers.png import data_uri, mask_width
-from visualizers.standalone import Part
 from visualizers.tables import LINE, badge, card, chip, details, dotted_rules, more, table
 from visualizers.tokens import TABS, Ids, Tab, TokenIndex, as_tab, token_index
 
@@ -222,12 +221,9 @@ class TokenTable(_TokenView):
             for entry in index.sets.states
         ]
 
-    def part(self) -> Part:
-        part = super().part()
-        state = {**part["state"], "page": {}, "state": None, "group": "", "groups": []}
-        if self._shown is not None:
-            state |= self._exported(token_index(self._shown), EXPORTED_ROWS)
-        return {**part, "state": state}
+    def page_state(self) -> Traits:
+        state = super().page_state() | {"page": {}, "state": None, "group": "", "groups": []}
+        return state if self._shown is None else state | self._exported(token_index(self._shown), EXPORTED_ROWS)
 
     def _answer_page(self, content: Traits) -> Traits:
         tab, query = as_tab(content.get("tab")), str(content.get("query") or "")[:MAX_QUERY]

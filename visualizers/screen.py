@@ -17,7 +17,6 @@ import traitlets as t
 from visualizers.caches import COLOURS as MASK_TINTS
 from visualizers.glyphs import html_escape
 from visualizers.live_base import LiveView, Traits, synced
-from visualizers.standalone import Part
 from visualizers.tables import MONO, card, table
 
 TINTS: Final = {
@@ -51,10 +50,8 @@ class ScreenView(LiveView[Mapping[str, Any]]):
     def traits_of(self, snapshot: Mapping[str, Any]) -> Traits:
         return {name: dict(snapshot[name]) for name in ("text", "here", "bar") if name in snapshot}
 
-    def part(self) -> Part:
-        part = super().part()
-        bar = {**part["state"].get("bar", {}), "recent": []}  # a page is for others
-        return {**part, "state": {**part["state"], "bar": bar}}
+    def page_state(self) -> Traits:
+        return super().page_state() | {"bar": {**self.bar, "recent": []}}  # a page is for others
 
     def static_html(self) -> str:
         """The screen without a kernel: parts, text, costs, and what may come at the place; no scripts, no classes."""

@@ -60,9 +60,6 @@ class TriggerView(LiveView[Modes]):
             return {**part, "needs": ("graphviz",)}
         return {**part, "state": {**part["state"], "diagram": {**self.diagram, "svg": svg.get(graph, "")}}}
 
-    def page_state(self) -> Traits:
-        return picked(self, *self._placed)
-
     def traits_of(self, snapshot: Modes) -> Traits:
         automaton = snapshot.automaton
         about = picked(snapshot, "position", "mode", "active", "has_dispatch") | {

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from random import Random
 
-from experiments.demo_model.tools import CLOSE, OPEN, Call, render
+from experiments.demo_model.tools import CLOSE, Call, render, spell, tagged
 
 _SYNONYMS = {
     "city": "location",
@@ -32,7 +32,7 @@ _SYNONYMS = {
 
 def python_quotes(calls: Sequence[Call], random: Random) -> str:
     """The call as Python prints a dict: single quotes, True and False."""
-    return _tagged(calls, lambda call: str({"name": call.name, "arguments": dict(call.arguments)}))
+    return tagged(calls, lambda call: str({"name": call.name, "arguments": dict(call.arguments)}))
 
 
 def trailing_comma(calls: Sequence[Call], random: Random) -> str:
@@ -57,7 +57,7 @@ def missing_brace(calls: Sequence[Call], random: Random) -> str:
 
 def fenced(calls: Sequence[Call], random: Random) -> str:
     """A Markdown code block in place of the tags."""
-    body = "\n".join(json.dumps({"name": c.name, "arguments": dict(c.arguments)}, ensure_ascii=False) for c in calls)
+    body = "\n".join(spell(call.name, dict(call.arguments)) for call in calls)
     return f"```json\n{body}\n```"
 
 
@@ -68,27 +68,27 @@ def chatter(calls: Sequence[Call], random: Random) -> str:
 
 def double_encoded(calls: Sequence[Call], random: Random) -> str:
     """The arguments as a string that holds JSON."""
-    return _tagged(calls, lambda call: _spell(call.name, json.dumps(dict(call.arguments), ensure_ascii=False)))
+    return tagged(calls, lambda call: spell(call.name, json.dumps(dict(call.arguments), ensure_ascii=False)))
 
 
 def synonyms(calls: Sequence[Call], random: Random) -> str:
     """Plausible argument names that the tool does not have."""
-    return _tagged(calls, lambda call: _spell(call.name, {_SYNONYMS[k]: v for k, v in call.arguments.items()}))
+    return tagged(calls, lambda call: spell(call.name, {_SYNONYMS[k]: v for k, v in call.arguments.items()}))
 
 
 def wrong_tool(calls: Sequence[Call], random: Random) -> str:
     """A tool's name in another style."""
-    return _tagged(calls, lambda call: _spell(call.name.split("_")[-1].title(), dict(call.arguments)))
+    return tagged(calls, lambda call: spell(call.name.split("_")[-1].title(), dict(call.arguments)))
 
 
 def function_style(calls: Sequence[Call], random: Random) -> str:
     """A function call as in a programming language."""
 
-    def spell(call: Call) -> str:
+    def spelt(call: Call) -> str:
         arguments = ", ".join(f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in call.arguments.items())
         return f"{call.name}({arguments})"
 
-    return _tagged(calls, spell)
+    return tagged(calls, spelt)
 
 
 HABITS: tuple[Callable[[Sequence[Call], Random], str], ...] = (
@@ -114,11 +114,3 @@ def spoil(calls: Sequence[Call], random: Random) -> str:
 def spoil_one(call: Call, random: Random) -> str:
     """A call in free text, spelt wrong: by any habit but chatter, which is no mistake there."""
     return random.choice([habit for habit in HABITS if habit is not chatter])([call], random)
-
-
-def _spell(name: str, arguments: object) -> str:
-    return json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
-
-
-def _tagged(calls: Sequence[Call], spell: Callable[[Call], str]) -> str:
-    return "\n".join(OPEN + spell(call) + CLOSE for call in calls)

@@ -92,10 +92,17 @@ def free_text_grammar() -> str:
 
 def render(calls: Sequence[Call]) -> str:
     """Spell one or two calls the one correct way: a tag a line, JSON with `json.dumps`' separators, text unescaped."""
-    return "\n".join(
-        OPEN + json.dumps({"name": call.name, "arguments": dict(call.arguments)}, ensure_ascii=False) + CLOSE
-        for call in calls
-    )
+    return tagged(calls, lambda call: spell(call.name, dict(call.arguments)))
+
+
+def tagged(calls: Sequence[Call], spelt: Callable[[Call], str]) -> str:
+    """Calls in their tags, each as `spelt` writes it."""
+    return "\n".join(OPEN + spelt(call) + CLOSE for call in calls)
+
+
+def spell(name: str, arguments: object) -> str:
+    """What stands in the tags."""
+    return json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
 
 
 _BLANKS = re.compile(r"\s*")

@@ -22,6 +22,7 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from torch.nn.utils.rnn import pad_sequence
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from experiments.demo_model import WEIGHTS_FOLDER
@@ -81,9 +82,9 @@ def model_config(recipe: Recipe, tokenizer: Tokenizer) -> LlamaConfig:
     )
 
 
-def train(recipe: Recipe, output: Path, console: Console | None = None) -> float:
+def train(recipe: Recipe, output: Path) -> float:
     """Train by `recipe`, write the model to the folder `output`, and return the last steps' mean loss in nats."""
-    console = console or Console()
+    console = Console()
     torch.set_num_threads(recipe.threads)
     torch.manual_seed(recipe.training_seed)
     corpus = recipe.corpus()
@@ -145,14 +146,10 @@ def _batches(examples: list[tuple[list[int], int]], recipe: Recipe) -> Iterator[
         chunks = [order[i : i + recipe.batch] for i in range(0, len(order), recipe.batch)]
         random.shuffle(chunks)
         for chunk in chunks:
-            longest = max(len(examples[i][0]) for i in chunk)
-            ids = torch.zeros(len(chunk), longest, dtype=torch.long)
-            labels = torch.full((len(chunk), longest), IGNORED)
-            for row, i in enumerate(chunk):
-                tokens, prompt = examples[i]
-                ids[row, : len(tokens)] = torch.tensor(tokens)
-                labels[row, prompt : len(tokens)] = torch.tensor(tokens[prompt:])
-            yield ids, labels
+            chosen = [examples[i] for i in chunk]
+            ids = [torch.tensor(tokens) for tokens, _ in chosen]
+            labels = [torch.tensor([IGNORED] * prompt + tokens[prompt:]) for tokens, prompt in chosen]
+            yield pad_sequence(ids, batch_first=True), pad_sequence(labels, batch_first=True, padding_value=IGNORED)
 
 
 def _schedule(step: int, recipe: Recipe) -> float:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from experiments.measurement import measure
-from experiments.walk import quiet, walk
-from workbench.peers.base import Constraint, RefusedError
+from experiments.walk import walk
+from workbench.peers.base import Constraint, RefusedError, quiet
 from workbench.peers.ours import Ours
 from workbench.tokenizers import Tokenizer
 

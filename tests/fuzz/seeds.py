@@ -317,7 +317,7 @@ def _tag(random: Random) -> bytes:
                 ("llama", "qwen_3", "deepseek_v3_1", "kimi", "harmony", "minimax", "glm_4_7", "none")
             ),
             "tools": [
-                {"type": "function", "function": {"name": tool.name, "parameters": tool.parameters}} for tool in tools
+                {"type": "function", "function": {key: tool[key] for key in ("name", "parameters")}} for tool in tools
             ],
             "tool_choice": random.choice(
                 ("auto", "required", "none", None, {"type": "function", "function": {"name": "f"}})

@@ -64,7 +64,7 @@ def make_request(seed: int, index: int) -> Request:
     if kind == "hostile":
         schema = random.choice(HOSTILE)(random)
     else:
-        schema = make_case(seed, index).schema
+        schema = make_case(seed, index)["schema"]
     if kind == "broken":
         return Request("broken", broken(random, schema))
     return Request("valid" if kind == "valid" else "hostile", json.dumps(schema))
@@ -176,7 +176,7 @@ def _circles(random: Random) -> Any:
 
 
 def _opposites(random: Random) -> Any:
-    schema: Any = make_case(random.randrange(1 << 30), 0).schema
+    schema: Any = make_case(random.randrange(1 << 30), 0)["schema"]
     for _ in range(random.randrange(1, 6)):
         schema = random.choice(({"not": schema}, {"if": schema, "then": {"type": "object"}, "else": schema}))
     return schema

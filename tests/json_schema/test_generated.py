@@ -162,7 +162,7 @@ def test_synthetic_texts_are_valid() -> None:
     """Schemas like those of tools, members in declared order and in any order."""
     judged = 0
     for number in range(40):
-        schema = make_case(5, number).schema
+        schema = make_case(5, number)["schema"]
         compiled = _compiled(schema, piece_vocabulary(), order="any" if number % 2 else "declared")
         assert compiled is not None
         text = write_text(compiled, Random(number), words=mentioned(schema))

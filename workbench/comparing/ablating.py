@@ -13,7 +13,6 @@ Read on: `factorial.py` (effects over all combinations), `kernels_core/options.p
 
 from __future__ import annotations
 
-import gc
 import math
 import time
 import zlib
@@ -30,6 +29,7 @@ from visualizers.glyphs import clip, html_escape, many
 from visualizers.tables import card, dim, pre, table
 from workbench.comparing.factorial import Times, contrasts, subsets
 from workbench.languages import Source
+from workbench.peers.base import quiet
 from workbench.progress import told
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
@@ -443,29 +443,24 @@ def _trial(
     warm = GrammarMatcher(compiler.compile_grammar(Grammar.from_ebnf(WARM)))
     warm.fill_next_token_bitmask(row)
     clock, spent, masks, digest, compile_ns = time.perf_counter_ns, 0, 0, 0, 0
-    was_on = gc.isenabled()
-    gc.collect()
-    gc.disable()
     try:
-        start = clock()
-        compiled = compiler.compile_grammar(source.grammar(words.info))
-        compile_ns = clock() - start
-        for number, text in enumerate(texts, start=1):
-            matcher = GrammarMatcher(compiled)
-            for at, token in enumerate((*text, None)):
-                start = clock()
-                matcher.fill_next_token_bitmask(row)
-                spent += clock() - start
-                masks += 1
-                digest = zlib.crc32(row.tobytes(), digest)
-                if token is not None and not matcher.accept_token(token):
-                    read = words.decode(text[:at])
-                    raise ValueError(f"the grammar refuses text {number} after {clip(repr(read), 60)}")
+        with quiet():
+            start = clock()
+            compiled = compiler.compile_grammar(source.grammar(words.info))
+            compile_ns = clock() - start
+            for number, text in enumerate(texts, start=1):
+                matcher = GrammarMatcher(compiled)
+                for at, token in enumerate((*text, None)):
+                    start = clock()
+                    matcher.fill_next_token_bitmask(row)
+                    spent += clock() - start
+                    masks += 1
+                    digest = zlib.crc32(row.tobytes(), digest)
+                    if token is not None and not matcher.accept_token(token):
+                        read = words.decode(text[:at])
+                        raise ValueError(f"the grammar refuses text {number} after {clip(repr(read), 60)}")
     except BudgetExceededError as error:
         return Trial(without, repeat, compile_ns, spent, masks, str(error)), 0
-    finally:
-        if was_on:
-            gc.enable()
     return Trial(without, repeat, compile_ns, spent, masks), digest
 
 

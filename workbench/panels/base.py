@@ -143,10 +143,8 @@ class Panel:
     def chosen(self) -> None:
         """The selection changed while the panel is in sight.  Views that have the trait `selection` have it already."""
 
-    def received(self, content: object) -> None:
-        """A message of a view: a dict whose `kind` is one of the panel's `actions`, or a command for the desk."""
-        if not isinstance(content, dict):
-            return
+    def received(self, content: Message) -> None:
+        """A message of a view: its `kind` is one of the panel's `actions`, or a command for the desk."""
         kind = content.get("kind")
         if kind in self.actions:
             self.actions[kind](content)
@@ -196,12 +194,13 @@ class Panel:
 
     def listen(self) -> None:
         """Pass the messages of the views to `received`.  The desk calls it once."""
+
+        def heard(_view: object, content: object, _buffers: object) -> None:
+            if isinstance(content, dict):
+                self.received(content)
+
         for view in self.views.values():
-            view.on_msg(_heard(self.received))
+            view.on_msg(heard)
 
     def close(self) -> None:
         """Let go of what the panel holds besides its views."""
-
-
-def _heard(received: Callable[[object], None]) -> Callable[[Any, Any, Any], None]:
-    return lambda _view, content, _buffers: received(content)

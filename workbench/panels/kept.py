@@ -18,8 +18,7 @@ import traitlets as t
 
 from visualizers.glyphs import box_text, clip, glyph
 from visualizers.live_base import LiveView, Traits, synced
-from visualizers.standalone import Part
-from workbench.panels.base import Desk, Panel
+from workbench.panels.base import Desk, Message, Panel
 from workbench.screen.gallery import FIRST
 from workbench.screen.kept import State, kept, kept_lately, same_source
 from workbench.screen.recent import called, note_opened
@@ -41,9 +40,8 @@ class KeptView(LiveView[Mapping[str, Any]]):
     def traits_of(self, snapshot: Mapping[str, Any]) -> Traits:
         return {"offer": dict(snapshot)}
 
-    def part(self) -> Part:
-        part = super().part()
-        return {**part, "state": {**part["state"], "offer": {}}}  # a page is for others
+    def page_state(self) -> Traits:
+        return super().page_state() | {"offer": {}}  # a page is for others
 
     def static_html(self) -> str:
         return ""
@@ -84,11 +82,10 @@ class KeptPanel(Panel, name="kept", title="Before", tab="", rank=20):
             "when": float(found.get("when", 0.0)),
         }
 
-    def received(self, content: object) -> None:
-        kind = content.get("kind") if isinstance(content, dict) else None
+    def received(self, content: Message) -> None:
         state, self._state = self._state, None
         self.view.offer = {}
-        if kind == "restore" and state is not None:
+        if content.get("kind") == "restore" and state is not None:
             self._restore(state)
 
     def close(self) -> None:

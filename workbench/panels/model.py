@@ -16,7 +16,7 @@ from kernels_core import CompiledGrammar
 from kernels_core.inspect.classic import in_common
 from visualizers.glyphs import clip
 from workbench.languages import Source
-from workbench.panels.base import Desk, Panel
+from workbench.panels.base import Desk, Message, Panel
 from workbench.reports.cockpit import CockpitRun, CockpitShot, CockpitView, cockpit_run, likeliest
 from workbench.screen.current import generate_call
 from workbench.session import Change
@@ -109,10 +109,10 @@ class ModelPanel(Panel, name="model", title="Model", tab="first", rank=40, wide=
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
-    def received(self, content: object) -> None:
-        if isinstance(content, dict) and content.get("kind") == "stop" and self._second is not None:
+    def received(self, content: Message) -> None:
+        if content.get("kind") == "stop" and self._second is not None:
             self._second.interrupt()
-        if isinstance(content, dict) and content.get("kind") == "goto":  # what was refused has no place in the text
+        if content.get("kind") == "goto":  # what was refused has no place in the text
             content["index"] = min(int(content["index"]), len(self.session.steps))
         super().received(content)
 

@@ -11,7 +11,6 @@ import traitlets as t
 
 from visualizers.glyphs import glyph
 from visualizers.live_base import LiveView, Traits, synced
-from visualizers.standalone import Part
 from visualizers.tables import card, pre
 from visualizers.tokens import token_index
 from workbench.next.probes import LONGEST, short_end
@@ -77,9 +76,8 @@ class NextView(LiveView[Traits]):
     def _list_members(self, _change: object = None) -> None:
         self.members = self._members if self.tab == "members" else {}
 
-    def part(self) -> Part:
-        part = super().part()
-        return {**part, "state": {**part["state"], "members": self._members}}
+    def page_state(self) -> Traits:
+        return super().page_state() | {"members": self._members}
 
     def __repr__(self) -> str:
         if not self._shown:

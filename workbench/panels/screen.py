@@ -503,8 +503,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
-    def received(self, content: object) -> None:
-        kind = content.get("kind") if isinstance(content, dict) else None
+    def received(self, content: Message) -> None:
+        kind = content.get("kind")
         if kind not in self.actions:
             self.message = ""
         if kind in ("prefix", "text", "token", "choose", "undo", "redo"):

@@ -6,8 +6,10 @@ wrapper of ours is part of the time.  Everything else may take what it takes.
 
 from __future__ import annotations
 
+import gc
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from importlib import metadata
 from typing import Any, ClassVar, Literal, get_args
@@ -20,10 +22,23 @@ from workbench.peers.errors import NotRunError, RefusedError
 from workbench.peers.toolsets import ToolSet
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["Constraint", "Engine", "Language", "NotRunError", "RefusedError"]
+__all__ = ["Constraint", "Engine", "Language", "NotRunError", "RefusedError", "quiet"]
 
 Language = Literal["ebnf", "lark", "regex", "json_schema", "structural_tag"]
 """What a grammar's text may be written in."""
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """The garbage collector off: one collection in mid-walk would cost more than a thousand masks."""
+    was_on = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class Constraint(ABC):

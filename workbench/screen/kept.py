@@ -142,9 +142,9 @@ def _is_state(found: object) -> TypeGuard[State]:
     return isinstance(session.get("steps"), list) and {"grammar", "tokenizer", "place"} <= session.keys()
 
 
-def in_notebook(path: str | Path | None = None) -> Iterator[State]:
-    """The states that a notebook's outputs hold, in its order; `path`: default, the notebook of this kernel."""
-    named = path or os.environ.get(NOTEBOOK)
+def in_notebook() -> Iterator[State]:
+    """The states that the outputs of this kernel's notebook hold, in its order."""
+    named = os.environ.get(NOTEBOOK)
     if not named:
         return
     file = Path(named)
