@@ -29,6 +29,7 @@ from kernels_core.grammar.json_schema.numbers import (
     interval,
     multiples,
     points,
+    shared,
 )
 from kernels_core.grammar.regular.dfa import TooManyStates
 from kernels_core.grammar.rulebook import RuleBook
@@ -125,6 +126,17 @@ def test_text_of_random_sets(pair: tuple[Numbers, Membership], values: list[Frac
             elif inside(value):
                 # Only multiples and what is left of them are without exponent.
                 assert all(piece.step or piece.gaps for piece in numbers.whole if value in piece), scientific
+
+
+@given(st.lists(sets, min_size=1, max_size=5), st.lists(decimals, min_size=5, max_size=25))
+def test_what_is_in_some_set_and_what_in_two(pairs: list[tuple[Numbers, Membership]], values: list[Fraction]) -> None:
+    in_any, in_two = shared([numbers for numbers, _ in pairs])
+    for numbers, _ in pairs:
+        values += [bound for piece in numbers.whole for bound in (piece.low, piece.high) if bound is not None]
+    for value in values:
+        holders = sum(inside(value) for _, inside in pairs)
+        assert any(value in piece for piece in in_any.whole) == (holders > 0), value
+        assert any(value in piece for piece in in_two.whole) == (holders > 1), value
 
 
 @pytest.mark.report(

@@ -137,6 +137,9 @@ def test_one_of_means_exactly_one() -> None:
         assert schema.accepts(value) == valid, value
     numbers = judge({"oneOf": [{"multipleOf": 2}, {"multipleOf": 3}], "type": "integer", "minimum": 0, "maximum": 12})
     assert [n for n in range(13) if numbers.accepts(n)] == [2, 3, 4, 8, 9, 10]
+    strings = judge({"oneOf": [{"pattern": "^a"}, {"pattern": "b$"}, {"enum": ["abc", "b", "c"]}, {"maxLength": 1}]})
+    texts = ["", "a", "b", "c", "d", "ax", "xb", "xx", "abc", "axb"]
+    assert [text for text in texts if strings.accepts(text)] == ["", "d", "ax", "xb"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ Read on: `number_text.py` (their JSON spellings), `shapes.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm
@@ -148,6 +148,8 @@ def _unite(pieces: Iterable[Piece]) -> Pieces:
                     joined[-1] = Piece(before.low, piece.high, before.low_open, piece.high_open, piece.step, piece.gaps)
             else:
                 joined.append(piece)
+    if len(groups) == 1:  # of one kind, none is left inside another one
+        return tuple(joined)
     # A single number lies in no other one: only what is wider is looked at.
     wide = [piece for piece in joined if piece.point is None]
     return tuple(piece for piece in joined if not any(other is not piece and _inside(piece, other) for other in wide))
@@ -180,18 +182,26 @@ def _intersect(left: Pieces, right: Pieces) -> Pieces:
         return right
     if right == (EVERY,):
         return left
+    # A single number is looked up among the others, of which there may be thousands.
+    single = {point for piece in right if (point := piece.point) is not None}
+    wide = [piece for piece in right if piece.point is None]
     met: list[Piece] = []
     for a in left:
-        look(200 * len(right))
-        met += [both for b in right if (both := _meet(a, b)) is not None]
+        others = right if a.point is None else wide
+        look(200 * len(others))
+        met += [both for b in others if (both := _meet(a, b)) is not None]
+        if a.point in single:
+            met.append(a)
     return _unite(met)
 
 
 @memo(1 << 12, 1 << 16, lambda found, pieces: 1 + len(found) + len(pieces))
 def _complement(pieces: Pieces) -> Pieces:
-    result: Pieces = (EVERY,)
+    if len(pieces) > 1:
+        middle = len(pieces) // 2
+        return _intersect(_complement(pieces[:middle]), _complement(pieces[middle:]))
+    outside: list[Piece] = [] if pieces else [EVERY]
     for piece in pieces:
-        outside: list[Piece] = []
         if piece.low is not None:
             outside.append(Piece(high=piece.low, high_open=not piece.low_open))
         if piece.high is not None:
@@ -199,8 +209,7 @@ def _complement(pieces: Pieces) -> Pieces:
         if piece.step:
             outside.append(Piece(gaps=frozenset((piece.step,))))
         outside.extend(Piece(step=gap) for gap in piece.gaps)
-        result = _intersect(result, tuple(outside))
-    return result
+    return tuple(outside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,10 +239,7 @@ class Numbers:
         return Numbers(whole, _intersect(self.pointed, other.pointed))
 
     def __or__(self, other: Numbers) -> Numbers:
-        whole = _unite((*self.whole, *other.whole))
-        if self.whole is self.pointed and other.whole is other.pointed:
-            return Numbers(whole, whole)
-        return Numbers(whole, _unite((*self.pointed, *other.pointed)))
+        return united((self, other))
 
     def __invert__(self) -> Numbers:
         whole = _complement(self.whole)
@@ -298,6 +304,26 @@ NO_NUMBERS = _same(())
 def points(values: Iterable[Fraction]) -> Numbers:
     """Exactly these values."""
     return _same(_unite(Piece(value, value) for value in values))
+
+
+def united(sets: Iterable[Numbers]) -> Numbers:
+    """The numbers in any of `sets`."""
+    sets = [one for one in sets if one is not NO_NUMBERS]
+    if len(sets) < 2:
+        return sets[0] if sets else NO_NUMBERS
+    whole = _unite(piece for one in sets for piece in one.whole)
+    if all(one.whole is one.pointed for one in sets):
+        return Numbers(whole, whole)
+    return Numbers(whole, _unite(piece for one in sets for piece in one.pointed))
+
+
+def shared(sets: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
+    """The numbers in any of `sets`, of which there is one at least, and those in two of them."""
+    if len(sets) < 2:
+        return sets[0], NO_NUMBERS
+    middle = len(sets) // 2
+    (left, left_twice), (right, right_twice) = shared(sets[:middle]), shared(sets[middle:])
+    return left | right, united((left_twice, right_twice, left & right))
 
 
 def interval(low: Fraction | None, high: Fraction | None, *, low_open: bool, high_open: bool) -> Numbers:

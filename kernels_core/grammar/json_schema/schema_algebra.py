@@ -21,7 +21,7 @@ from ..regular.dfa import is_empty
 from ..regular.languages import NOTHING, Language, Words, complement, intersection, union
 from . import items as item_shapes
 from . import members as member_shapes
-from .numbers import Numbers, points
+from .numbers import points, shared, united
 from .shapes import ANY_ITEMS, ANY_MEMBERS, ANYTHING, VOID, Items, Members, Shape, Tags, replace
 from .terms import FALSE, TRUE, AllOf, AnyOf, Complement, Constant, Exactly, Place, Term, in_any_order
 
@@ -325,13 +325,10 @@ class SchemaAlgebra:
         if len(shapes) == 1:
             return shapes[0]
         booleans: frozenset[bool] = frozenset().union(*(shape.booleans for shape in shapes))
-        numbers = VOID.numbers
-        for other in dict.fromkeys(shape.numbers for shape in shapes if shape.numbers is not VOID.numbers):
-            numbers = numbers | other
         joined = Shape(
             any(shape.null for shape in shapes),
             booleans,
-            numbers,
+            united(dict.fromkeys(shape.numbers for shape in shapes)),
             union(*(shape.strings for shape in shapes)),
             self._united(
                 tuple(items for shape in shapes for items in shape.arrays),
@@ -363,22 +360,13 @@ class SchemaAlgebra:
         exact = self._inexact.isdisjoint(terms)
         if not exact:
             return self.meet(within, self.join(*shapes)), False
-        booleans = frozenset(value for value in (True, False) if sum(value in shape.booleans for shape in shapes) == 1)
-        numbers, any_number = VOID.numbers, VOID.numbers
-        strings: Language = NOTHING
-        any_string: Language = NOTHING
+        seen = twice = VOID
         for shape in shapes:
-            numbers, any_number = _once(numbers, any_number, shape.numbers), any_number | shape.numbers
-            strings = _once_language(strings, any_string, shape.strings)
-            any_string = union(any_string, shape.strings)
-        once = Shape(
-            sum(shape.null for shape in shapes) == 1,
-            booleans,
-            numbers,
-            NOTHING if is_empty(strings) else strings,
-            (),
-            (),
-        )
+            others = replace(shape, numbers=VOID.numbers, arrays=(), objects=())
+            twice = self.join(twice, self.meet(seen, others))
+            seen = self.join(seen, others)
+        in_any, in_two = shared([shape.numbers for shape in shapes])
+        once = self.meet(replace(seen, numbers=in_any), self.complement(replace(twice, numbers=in_two)))
         arrays = [self.meet_arrays(within.arrays, shape.arrays) for shape in shapes]
         objects = [self.meet_objects(within.objects, shape.objects) for shape in shapes]
         found = replace(
@@ -610,17 +598,3 @@ class SchemaAlgebra:
             values.append(replace(VOID, numbers=points((number,))))
         values += [replace(VOID, strings=Words(frozenset((text,)))) for text in sorted(shape.strings.words)]
         return values if len(values) <= limit else None
-
-
-def _once(once: Numbers, seen: Numbers, new: Numbers) -> Numbers:
-    both = seen & new
-    if not both.whole and not both.pointed:
-        return once | new  # complements of many values are many pieces
-    return (once & ~new) | (new & ~seen)
-
-
-def _once_language(once: Language, seen: Language, new: Language) -> Language:
-    # Without complements, a union of patterns that have nothing in common is written as it stands.
-    if not isinstance(new, Words) and not isinstance(seen, Words) and is_empty(intersection(seen, new)):
-        return union(once, new)
-    return union(intersection(once, complement(new)), intersection(new, complement(seen)))

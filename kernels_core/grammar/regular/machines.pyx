@@ -29,7 +29,6 @@ from kernels_core.grammar.regular.languages import (
 # Places of one machine, and depth of what is followed by recursion.
 cdef int MAX_POSITIONS = 8_000
 cdef int MAX_DEPTH = 150
-cdef int FEW_PLACES = 6
 cdef int DEAD = 0, ALWAYS = 1, START = 2
 cdef object ONE = 1         # shifted as a Python integer, of any size
 
@@ -278,8 +277,6 @@ cdef class Places(Machine):
         return (places & self.last) != 0
 
     cdef list step(self, places):
-        cdef list row = [DEAD] * self.width
-        cdef int letter
         after = self.first
         if places is not None:
             after = 0
@@ -289,23 +286,7 @@ cdef class Places(Machine):
                 after |= self.follow[low.bit_length() - 1]
                 places ^= low
         rest(self.width * (1 + len(self.follow) // 64))
-        if after.bit_count() > FEW_PLACES:
-            for letter in range(self.width):
-                row[letter] = self.state_of(after & self.masks[letter])
-            return row
-        # Few places, of few letters mostly: sets of many places are slow to cut.
-        while after:
-            low = after & -after
-            after ^= low
-            holds = self.holds[low.bit_length() - 1]
-            while holds:
-                bit = holds & -holds
-                holds ^= bit
-                letter = bit.bit_length() - 1
-                row[letter] = row[letter] | low
-        for letter in range(self.width):
-            row[letter] = self.state_of(row[letter])
-        return row
+        return [self.state_of(after & mask) for mask in self.masks]
 
     cdef int state_of(self, places) except -1:
         if not places:
