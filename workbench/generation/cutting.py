@@ -145,18 +145,19 @@ class Cutting:
         return self._listed[1]
 
     def _list(self, matcher: GrammarMatcher | None) -> npt.NDArray[np.int64]:
-        ids = lexicon(self._info).ids
-        return np.sort(np.concatenate([ids[:0], *(ids[run] for run in self._next(self.rest, matcher, 0))]))
-
-    def _next(self, rest: bytes, matcher: GrammarMatcher | None, spent: int) -> Iterator[slice]:
-        """Places in the lexicon of the tokens that may come where `rest` is left of the healed bytes."""
-        words = lexicon(self._info)
-        for first, last in reversed(words.inside(rest)):
-            if self._can_go_on(rest[len(words.tokens[first]) :], matcher, spent + 1):
-                yield slice(first, last)
-        for place in range(words.spelling(rest)[1], words.beginning(rest)[1]):
-            if self._runs(words.tokens[place][len(rest) :], matcher, spent + 1):
-                yield slice(place, place + 1)
+        words, rest = lexicon(self._info), self.rest
+        found: list[int] = []
+        for length in range(1, len(rest) + 1):
+            first, last = words.spelling(rest[:length])
+            if first < last and self._can_go_on(rest[length:], matcher, 1):
+                found += words.ids[first:last].tolist()
+        first, last = words.spelling(rest)[1], words.beginning(rest)[1]
+        found += [
+            int(words.ids[place])
+            for place in range(first, last)
+            if self._runs(words.tokens[place][len(rest) :], matcher, 1)
+        ]
+        return np.array(sorted(found), dtype=np.int64)
 
     def _can_go_on(self, rest: bytes, matcher: GrammarMatcher | None, spent: int) -> bool:
         """Whether what is left of the healed bytes can be written behind so many tokens, and the text behind it."""
@@ -167,7 +168,13 @@ class Cutting:
     def _goes(self, rest: bytes, matcher: GrammarMatcher | None, spent: int) -> bool:
         if not rest:
             return matcher is None or self._ends(matcher, spent)
-        return any(True for _ in self._next(rest, matcher, spent))
+        words = lexicon(self._info)
+        for length in range(len(rest), 0, -1):
+            first, last = words.spelling(rest[:length])
+            if first < last and self._can_go_on(rest[length:], matcher, spent + 1):
+                return True
+        first, last = words.spelling(rest)[1], words.beginning(rest)[1]
+        return any(self._runs(words.tokens[place][len(rest) :], matcher, spent + 1) for place in range(first, last))
 
     def _runs(self, over: bytes, matcher: GrammarMatcher | None, spent: int) -> bool:
         """Whether a token that runs past the healed bytes leads into what the grammar allows, and an end in time."""

@@ -69,7 +69,8 @@ class Job:
 
     `row` is None until the thread has admitted it.  `watchers`: how many look on; `sight`: what they see.  `gone`: its
     client left; `over`: its last event was sent.  Events go through `queue`, which is the loop's alone, and which the
-    jobs of one request share.
+    jobs of one request share: each with the `id` of its job, since a job that its own queue held would outlive a client
+    that left.
     """
 
     prompt: tuple[int, ...]
@@ -82,11 +83,12 @@ class Job:
     why: Exception | None = None
     gone: bool = False
     over: bool = False
-    queue: asyncio.Queue[tuple[Job, Event]] = field(default_factory=asyncio.Queue)
+    queue: asyncio.Queue[tuple[int, Event]] = field(default_factory=asyncio.Queue)
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
 
     async def __aiter__(self) -> AsyncIterator[Chunk]:
-        """The chunks, the last of which has a `finish_reason`; raises what ended it instead."""
+        """The chunks, the last of which has a `finish_reason`; raises what ended it instead.  `together` reads jobs that were
+        handed over beside others."""
         async for _, chunk in together([self]):
             yield chunk
 
@@ -94,16 +96,16 @@ class Job:
 async def together(jobs: Sequence[Job]) -> AsyncGenerator[tuple[int, Chunk], None]:
     """The chunks of all jobs of a request as they come, each with its job's number; raises what ends the first of
     them."""
-    left = {job: number for number, job in enumerate(jobs)}
+    left = {id(job): number for number, job in enumerate(jobs)}
     while left:
-        job, event = await jobs[0].queue.get()
+        which, event = await jobs[0].queue.get()
         if isinstance(event, Exception):
             raise event
-        if event.finish_reason == "interrupted" and job.why is not None:
-            raise job.why
-        yield left[job], event
+        if event.finish_reason == "interrupted" and (why := jobs[left[which]].why) is not None:
+            raise why
+        yield left[which], event
         if event.finish_reason is not None:
-            del left[job]
+            del left[which]
 
 
 class Runner:
@@ -294,7 +296,7 @@ class Runner:
 
 def _put(events: list[tuple[Job, Event]]) -> None:
     for job, event in events:
-        job.queue.put_nowait((job, event))
+        job.queue.put_nowait((id(job), event))
 
 
 def sight_of(row: Row, vocab_size: int) -> Sight:

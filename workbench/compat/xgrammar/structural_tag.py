@@ -10,6 +10,33 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+__all__ = [
+    "AnyTextFormat",
+    "AnyTokensFormat",
+    "ConstStringFormat",
+    "DispatchFormat",
+    "ExcludeTokenFormat",
+    "Format",
+    "GrammarFormat",
+    "JSONSchemaFormat",
+    "OptionalFormat",
+    "OrFormat",
+    "PlusFormat",
+    "QwenXMLParameterFormat",
+    "RegexFormat",
+    "RepeatFormat",
+    "SequenceFormat",
+    "StarFormat",
+    "StructuralTag",
+    "StructuralTagItem",
+    "TagFormat",
+    "TagsWithSeparatorFormat",
+    "TokenDispatchFormat",
+    "TokenFormat",
+    "TokenTriggeredTagsFormat",
+    "TriggeredTagsFormat",
+]
+
 Limit = Annotated[int | None, Field(ge=0, le=2**31 - 1)]
 Style = Literal[
     "json",
