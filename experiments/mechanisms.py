@@ -81,7 +81,7 @@ MECHANISMS: Final = (
     Mechanism("direct walks", ("masks/direct_walk",), {"direct_limit": 0}),
     Mechanism(
         "self-loops",
-        ("masks/self_loops: find, _walk, may_loop, loop_of", "masks/direct_walk: _take_loop, _take_loop_row"),
+        ("masks/self_loops: find, _walk, loop_of", "masks/direct_walk: _take_loop, _take_loop_row"),
     ),
     Mechanism("byte-class trie", ("masks/trie_walk: _walk_class_trie, _add_class_runs",)),
     Mechanism("whole subtrees", ("masks/whole_subtrees",)),
@@ -94,11 +94,9 @@ MECHANISMS: Final = (
     Mechanism("reference states", ("masks/strategy: _common_target",)),
     Mechanism("excluded words", ("masks/excluded_words",)),
     Mechanism("FOLLOW bytes", ("masks/strategy: take_follow",)),
-    Mechanism("string bodies", ("masks/string_bodies", "masks/body_automata")),
+    Mechanism("string bodies", ("masks/string_bodies",)),
     Mechanism("kept token sets", ("masks/string_bodies: _agree",)),
-    Mechanism(
-        "iteration profiles", ("masks/iteration_profiles", "masks/repetition_ends"), {"iteration_profiles": False}
-    ),
+    Mechanism("iteration profiles", ("masks/iteration_profiles",), {"iteration_profiles": False}),
     Mechanism("row unions", ("masks/row_unions",)),
     # What is shared
     Mechanism("masks and steps remembered", (), {"memoize_sets": False}),

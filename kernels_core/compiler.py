@@ -231,7 +231,7 @@ class GrammarCompiler:
     def save_pool(self, path: str | Path) -> int:
         """Write the cross-grammar cache to a file for `load_pool`; returns how many token sets there are in it.
 
-        The file is private to its owner (`masks/pool_file.pyx` says why).  `ValueError` without a cache.
+        The file is private to its owner (`masks/pool.pyx` says why).  `ValueError` without a cache.
         """
         return int(self._shared_pool().save(path))
 

@@ -13,17 +13,13 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memset
-from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from kernels_core.masks.apply cimport Rows, apply_record
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.drawing cimport draw_row, scratch_bytes
-from kernels_core.masks.mask_table cimport MaskRec, write_mask
+from kernels_core.masks.mask_table cimport MaskRec, list_mask, write_mask
 from kernels_core.matcher cimport GrammarMatcher
-
-cdef extern from *:
-    int __builtin_ctz(unsigned int) nogil
 
 
 cdef class MaskRows:
@@ -107,19 +103,12 @@ cdef class MaskRows:
 
     def populations(self):
         """How many ids each row allows, int32, shape (rows,); -1 for rows without a mask."""
-        return self._of_each(True)
-
-    def numbers(self):
-        """The masks' numbers (`GrammarMatcher.mask_number`), int32, shape (rows,); -1 for rows without a mask."""
-        return self._of_each(False)
-
-    cdef object _of_each(self, bint populations):
         cdef Py_ssize_t i
         found = np.full(self.masks.size(), -1, dtype=np.int32)
         cdef int32_t[::1] into = found
         for i in range(into.shape[0]):
             if self.masks[i] != NULL:
-                into[i] = self.masks[i].population if populations else self.masks[i].number
+                into[i] = self.masks[i].population
         return found
 
     @property
@@ -158,7 +147,8 @@ cdef class MaskRows:
         `ValueError` for a row without a mask, and where a mask allows none or more than `width`.
         """
         cdef Py_ssize_t i
-        cdef int64_t k, count
+        cdef int64_t k
+        cdef vector[int32_t] ids
         cdef MaskRec* mask
         found = np.empty((rows.shape[0], width), dtype=np.int64)
         cdef int64_t[:, ::1] into = found
@@ -166,9 +156,9 @@ cdef class MaskRows:
             mask = self._at(rows[i])
             if not 0 < mask.population <= width:
                 raise ValueError(f"row {rows[i]} allows {mask.population:,} ids, which are not 1 to {width:,}")
-            count = _list(mask, (self.vocab_size + 31) // 32, &into[i, 0])
-            for k in range(count, width):
-                into[i, k] = into[i, count - 1]
+            list_mask(mask, <int32_t>((self.vocab_size + 31) // 32), ids)
+            for k in range(width):
+                into[i, k] = ids[min(k, mask.population - 1)]
         return found
 
     def write(self, int32_t[:, ::1] bitmask, const int64_t[::1] rows):
@@ -255,25 +245,3 @@ cdef class MaskRows:
 
     def __repr__(self):
         return f"<MaskRows of {len(self.matchers)} rows, {self.masks.size()} read>"
-
-
-cdef int64_t _list(MaskRec* mask, int32_t words, int64_t* into) noexcept nogil:
-    """Write the ids of `mask`, ascending; returns how many."""
-    cdef int64_t count = 0
-    cdef int32_t i
-    cdef uint32_t word
-    cdef vector[uint32_t] row
-    if mask.words != NULL or mask.id_count > 64:
-        row.resize(words)
-        write_mask(mask, row.data(), words)
-        for i in range(words):
-            word = row[i]
-            while word:
-                into[count] = 32 * i + __builtin_ctz(word)
-                count += 1
-                word &= word - 1
-        return count
-    for i in range(mask.id_count):
-        into[i] = mask.ids[i]
-    sort(into, into + mask.id_count)
-    return mask.id_count

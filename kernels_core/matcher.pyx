@@ -16,6 +16,7 @@ from kernels_core.clock cimport Clock, rest, start_clock, stop_clock
 from kernels_core.drafts cimport DraftTree
 from kernels_core.earley.records cimport COUNTS, MARKED, SetRec, is_live, ms_clock, ms_load, ms_store
 from kernels_core.judging cimport Reading, reading_at
+from kernels_core.masks.bits cimport lowest
 from kernels_core.masks.cache cimport ms_count
 from kernels_core.masks.item_ends cimport ItemEnds
 from kernels_core.masks.mask_table cimport MaskRec, write_mask
@@ -28,9 +29,6 @@ from kernels_core.errors import (
     BudgetExceededError, DeadEndError, MatcherTerminatedError, OperationCancelledError,
 )
 from kernels_core.looking import ask
-
-cdef extern from *:
-    int __builtin_ctzll(unsigned long long) nogil
 
 cdef str DRAFT = "the masks of a draft tree"
 
@@ -465,5 +463,5 @@ cdef int _only_byte(SetRec* at) noexcept nogil:
         if at.live[w]:
             if byte >= 0 or at.live[w] & (at.live[w] - 1):
                 return -1
-            byte = 64 * w + __builtin_ctzll(at.live[w])
+            byte = 64 * w + lowest(at.live[w])
     return byte

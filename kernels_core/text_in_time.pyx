@@ -2,23 +2,29 @@
 """`TextInTime`: a text that is to end within a number of tokens (`GrammarMatcher.complete_within`).
 
 Every set knows in how many tokens a text can end (`masks/endings.pyx`).  Near the end, tokens behind which there are
-too few are refused, and left out of the mask.  Where items are to differ, ends are tried (`distinct_ends.pyx`).
-`docs/decisions/0018-complete-within-the-budget.md` says why.
+too few are refused, and left out of the mask.  `docs/decisions/0018-complete-within-the-budget.md` says why.
+
+Where predicates judge texts, as of items that differ, ends are tried: the one that the parser says is read with values
+compared (`judging.pyx`).  If it repeats an item, other ways are tried byte by byte, first those from which the parser
+says the least, and from each the end that it says there.  So it is short, and not always the shortest: to be sure of
+that would be to try all values before a longer one.
 
 Read on: `matcher.pyx` (the masks that are cut here).
 """
+
+from heapq import heappop, heappush
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.vector cimport vector
 
 cimport cython
 
-from kernels_core.clock cimport Clock, stop_clock
-from kernels_core.distinct_ends cimport distinct_end, is_end
-from kernels_core.earley.records cimport COUNTS, SetRec, ms_load
-from kernels_core.judging cimport reading_at
+from kernels_core.clock cimport Clock, rest, stop_clock
+from kernels_core.earley.records cimport COUNTS, SetRec, is_live, ms_load
+from kernels_core.judging cimport Reading, reading_at
 from kernels_core.masks.endings cimport NEVER, Ending, ShortestEnds, Span, span_at
 from kernels_core.masks.mask_table cimport MaskRec
+from kernels_core.remembered cimport Remembered
 from kernels_core.steps cimport Step, text_since
 from kernels_core.text cimport Text
 
@@ -27,6 +33,7 @@ from kernels_core.errors import BudgetExceededError, DeadEndError, TooFewTokensE
 cdef int64_t ROOM = 24        # tokens more than an end needs: hardly any token makes it longer than that
 cdef int64_t ROOM_TO_DIFFER = 8
 cdef int MOST_TRIED = 500     # places from which an end is looked for that repeats no item
+cdef int64_t MOST_BYTES = 65_536        # of such an end
 
 
 cdef class TextInTime(Text):
@@ -159,7 +166,7 @@ cdef class TextInTime(Text):
         if not before.plan.startswith(spelling):
             return False
         ahead = before.plan[len(spelling):]
-        if not is_end(reading_at(self._machine, self._trie, self._last, self._last.set), ahead):
+        if not _is_end(reading_at(self._machine, self._trie, self._last, self._last.set), ahead):
             return False                # the token was taken by its id
         self._last.plan = ahead
         return True
@@ -194,7 +201,7 @@ cdef class TextInTime(Text):
         if not self._is_planned():
             self._start(&clock)
             try:
-                self._last.plan = distinct_end(
+                self._last.plan = _distinct_end(
                     reading_at(self._machine, self._trie, self._last, self._last.set), endings, most)
             finally:
                 stop_clock(&clock)
@@ -345,3 +352,83 @@ cdef class TextInTime(Text):
         probe = self._copy()
         probe._deadline = -1
         return probe._behind(token) < self._deadline - self._last.tokens
+
+
+# -- ends where items differ -------------------------------------------------------------------------------------------
+
+cdef class _Place:
+    """Where a reader has come to."""
+
+    cdef SetRec* at
+    cdef Remembered remembered
+    cdef bytes path
+
+
+cdef bytes _distinct_end(Reading reading, ShortestEnds endings, int most):
+    """Bytes behind which the text may end, from where `reading` is; None: none were found from `most` places.  The
+    caller's clock runs."""
+    cdef _Place place = _Place.__new__(_Place), child
+    cdef list waiting = []
+    cdef bytes end
+    cdef int byte, tried = 0, number = 0
+    cdef int64_t left
+    cdef SetRec* target
+    cdef object order = [(endings.rank[byte], byte) for byte in range(256) if endings.rank[byte] >= 0]
+    order.sort()
+    place.at, place.remembered, place.path = reading.at, reading.remembered, bytes(reading.more)
+    cdef Py_ssize_t before = len(place.path)
+    waiting.append((0, 0, 0, place))
+    while waiting and tried < most:
+        place = heappop(waiting)[3]
+        rest(100)
+        tried += 1
+        end = _said(reading, endings, place)
+        if end is not None:
+            return place.path[before:] + end
+        if tried == most:
+            return None
+        for _, byte in order:
+            if not is_live(place.at, <uint8_t>byte):
+                continue
+            _go_to(reading, place)
+            if not reading.read(<uint8_t>byte):
+                continue
+            target = reading.at
+            with nogil:
+                left = endings.to_end(target)
+            if left >= NEVER:
+                continue
+            number += 1
+            child = _Place.__new__(_Place)
+            child.at, child.remembered, child.path = reading.at, reading.remembered, bytes(reading.more)
+            heappush(waiting, (left, len(child.path), number, child))
+    return None
+
+
+cdef int _go_to(Reading reading, _Place place) except -1:
+    reading.at, reading.remembered = place.at, place.remembered
+    reading.more[:] = place.path
+    return 0
+
+
+cdef bytes _said(Reading reading, ShortestEnds endings, _Place place):
+    """The end that the parser says behind `place`, if no item is repeated by it; else None."""
+    cdef vector[uint8_t] text
+    cdef int64_t found
+    cdef bytes said
+    with nogil:
+        found = endings.text(place.at, MOST_BYTES, text)
+    if found < 0:
+        return None
+    _go_to(reading, place)
+    said = <bytes>(<char*>text.data())[:text.size()] if text.size() else b""
+    return said if _is_end(reading, said) else None
+
+
+cdef bint _is_end(Reading reading, bytes text) except -1:
+    """Whether the text may end behind `text`; the caller's clock runs."""
+    cdef uint8_t byte
+    for byte in text:
+        if not reading.read(byte):
+            return False
+    return reading.at.completed

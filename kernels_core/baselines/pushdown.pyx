@@ -11,16 +11,20 @@ nothing remembered from one step to the next.
 """
 
 from libc.stdint cimport int32_t
+from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport SCANNABLE, SPECIAL, TAIL, TOKENS, Tables
-from kernels_core.earley.distinct cimport Item
-from kernels_core.earley.machine cimport Machine, add_item
+from kernels_core.earley.distinct cimport Item, add_new, forget
+from kernels_core.earley.machine cimport IN_SET, Machine
 
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 
 
 cdef class PushdownMachine(Machine):
     """`Machine` on unmerged stacks; more than `max_stacks` of them at one place raise `BudgetExceededError`."""
+
+    cdef readonly size_t max_stacks
+    cdef vector[Item] entry     # scratch
 
     def __init__(self, Tables tables, *, size_t max_bytes, str where="grammar", bint memoize=False,
                  size_t max_stacks=4096):
@@ -33,6 +37,7 @@ cdef class PushdownMachine(Machine):
         cdef int32_t k, frame, counter
         cdef Item item
         self.final.clear()
+        forget(&self.met)
         while i < self.items.size():
             if self.items.size() > self.max_stacks:
                 with gil:
@@ -49,7 +54,7 @@ cdef class PushdownMachine(Machine):
                     self.entry.clear()
                     self.entry.push_back(Item(self.tables.calls[k].target, item.frame, counter))
                     frame = self.intern_frame(self.entry, -1, 0).number
-                add_item(self.items, self.tables.start[self.tables.calls[k].rule], frame, 0)
+                add_new(&self.met, self.items, IN_SET, self.tables.start[self.tables.calls[k].rule], frame, 0)
         return True
 
 

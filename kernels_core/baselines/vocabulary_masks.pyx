@@ -12,11 +12,9 @@ from libcpp.vector cimport vector
 from kernels_core.automata.tables cimport TOKENS
 from kernels_core.earley.distinct cimport Item
 from kernels_core.earley.machine cimport step
-from kernels_core.earley.records cimport SetRec
+from kernels_core.earley.records cimport C_ROOT, SetRec
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.mask_table cimport MaskRec, add_id
-
-cdef int32_t ROOT_FRAME = 0
 
 
 cdef class NaiveMasks(MaskCache):
@@ -79,7 +77,8 @@ cdef class FsmMasks(MaskCache):
             self.machine.lock.lock()
             try:
                 for state in range(self.machine.tables.start[0], <int32_t>self.machine.tables.states.size()):
-                    record = self.machine.closure(Item(state, ROOT_FRAME, 0))
+                    self.machine.kernel.assign(1, Item(state, C_ROOT, 0))
+                    record = self.machine.close()
                     if record.mask == NULL:
                         self.machine.check_budget()
                         self.compute(record)

@@ -42,8 +42,8 @@ cdef int add_new(Distinct* met, vector[Item]& items, int32_t number, int32_t sta
         items.push_back(item)
         return True
     breathe(1)
-    if not _knows(met, number, items[0]):
-        for i in range(count):
+    if _meet(met, number, items[0]):            # nobody of this list is in the table yet
+        for i in range(1, count):
             _meet(met, number, items[i])
     if not _meet(met, number, item):
         return False
@@ -60,18 +60,6 @@ cdef inline size_t _place(Distinct* met, int32_t number, const Item& item) noexc
 cdef inline bint _is(const Met* there, int32_t number, const Item& item) noexcept nogil:
     return (there.item.state == item.state and there.item.frame == item.frame and there.item.counter == item.counter
             and there.list == number)
-
-
-cdef bint _knows(Distinct* met, int32_t number, const Item& item) noexcept nogil:
-    cdef size_t at
-    if met.table.empty():
-        return False
-    at = _place(met, number, item)
-    while met.table[at].round == met.round:
-        if _is(&met.table[at], number, item):
-            return True
-        at = (at + 1) & (met.table.size() - 1)
-    return False
 
 
 cdef bint _meet(Distinct* met, int32_t number, const Item& item) noexcept nogil:

@@ -63,3 +63,7 @@ cdef class InternedStates:
         """Whether what an accepting item has counted lets a text of its rule end; iterations aside."""
         return self.registers.may_end(members_at(self.tables, item.state), item.counter) and (
             not self.tables.bounded or self.tables.is_long_enough(item.state, item.counter))
+
+
+cdef int remember(Arena arena, SetRec* source, int32_t low, int32_t high, SetRec* target) except -1 nogil
+cdef uint8_t last_alike(SetRec* source, uint8_t byte) noexcept nogil

@@ -4,24 +4,26 @@
 A record is found by the hash of its items and made once (`records.pxd`).  Records never move, are never given back, and
 are counted against a budget.  Whoever makes one holds the lock of the tables.
 
+A set remembers its transitions beyond the first in a list while they are few, in a table by byte once they are many.
+Most sets are left by two or three bytes, and are made by the dozen at a first visit, so a table for each would be most
+of what a grammar holds.  Reading is `records.known_step`, without a lock.
+
 Read on: `machine.pyx`, which says what is interned and why; `left_recursion.pyx`, for frames that refer to each other.
 """
 
 from libc.stdint cimport uint32_t
 from libc.string cimport memcmp, memcpy
 
-from kernels_core.automata.tables cimport ACCEPTING, TOKENS, members_at
+from kernels_core.automata.lengths cimport Room
+from kernels_core.automata.tables cimport ACCEPTING, TOKENS, mark_bytes, members_at
 from kernels_core.clock cimport breathe
 from kernels_core.earley.items cimport hash_words, normalise
-from kernels_core.earley.records cimport C_ACCEPT, C_BOTTOM, C_ESCAPE, C_ROOT, COUNTS, MARKED, SPENT
+from kernels_core.earley.records cimport C_ACCEPT, C_ESCAPE, COUNTS, MARKED, SPENT, Arc, ms_store
 from kernels_core.earley.slots cimport after, put
-from kernels_core.earley.transitions cimport add_live
 
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 
-__all__ = ["BOTTOM", "ROOT", "InternedStates"]
-
-ROOT, BOTTOM = C_ROOT, C_BOTTOM        # frames
+cdef uint8_t FEW = 6     # transitions in a list
 
 
 cdef class InternedStates:
@@ -131,7 +133,7 @@ cdef class InternedStates:
             if members_at(self.tables, items[i].state) != NULL:
                 self.registers.add_live(self.tables, items[i].state, items[i].counter, record.live)
             else:
-                add_live(self.tables, items[i], record.live)
+                _add_live(self.tables, items[i], record.live)
         self.sets.push_back(record)
         put(self.set_slots, at, tag, record.number)
         return record
@@ -180,3 +182,69 @@ cdef class InternedStates:
         if not 0 <= number < <int>count:
             raise IndexError(f"no {'frame' if of_frame else 'set'} {number}: there are {count}")
         return [(items[i].state, items[i].frame, items[i].counter) for i in range(size)]
+
+
+# -- transitions -------------------------------------------------------------------------------------------------------
+
+cdef int remember(Arena arena, SetRec* source, int32_t low, int32_t high, SetRec* target) except -1 nogil:
+    """Add that the bytes from `low` to `high` lead from `source` to `target`.
+
+    With the machine's lock held; those who read without it see all of it or nothing.
+    """
+    cdef Arc* arc
+    cdef SetRec** table = source.table
+    cdef int32_t i
+    if table == NULL and source.arc_count < FEW:
+        arc = <Arc*>arena.take(sizeof(Arc))
+        arc.next, arc.target, arc.low, arc.high = source.arcs, target, <uint8_t>low, <uint8_t>high
+        ms_store(<void**>&source.arcs, arc)
+        source.arc_count += 1
+        return 0
+    if table == NULL:
+        table = <SetRec**>arena.take(256 * sizeof(SetRec*))
+        arc = source.arcs
+        while arc != NULL:
+            for i in range(arc.low, arc.high + 1):
+                table[i] = arc.target
+            arc = arc.next
+        ms_store(<void**>&source.table, table)
+    for i in range(low, high + 1):
+        ms_store(<void**>&table[i], target)
+    return 0
+
+
+cdef uint8_t last_alike(SetRec* source, uint8_t byte) noexcept nogil:
+    """The last of the bytes from `byte` on that are known to lead where `byte` leads; with the machine's lock held."""
+    cdef Arc* arc = source.arcs
+    cdef uint8_t last = byte
+    if source.first != NULL and source.first_low <= byte <= source.first_high:
+        return source.first_high
+    if source.table != NULL:
+        while last < 255 and source.table[last + 1] != NULL and source.table[last + 1] == source.table[byte]:
+            last += 1
+        return last
+    while arc != NULL:
+        if arc.low <= byte <= arc.high:
+            return arc.high
+        arc = arc.next
+    return byte             # nothing is remembered
+
+
+cdef int _add_live(Tables tables, const Item& item, uint64_t* live) except -1 nogil:
+    """Add the bytes that `item` can scan to `live`, four words; with the machine's lock held.
+
+    Near a bound of its length some bytes that the item's state reads are none: no text could be finished in time.
+    """
+    cdef Room room
+    cdef int32_t k, counter
+    if (not tables.bounded or not tables.room(item.state, item.counter, &room)
+            or room.missing <= 0 and room.left > room.reserve):
+        for k in range(4):
+            live[k] |= tables.states[item.state].live[k]
+        return 0
+    tables.need(item.state)
+    for k in range(tables.states[item.state].edge_first, tables.states[item.state].edge_past):
+        counter = item.counter
+        if tables.count(tables.edges[k].target, &counter):
+            mark_bytes(live, tables.edges[k].low, tables.edges[k].high)
+    return 0

@@ -10,6 +10,10 @@ from kernels_core.earley.records cimport FrameRec, KernelRec, Marks, SetRec, is_
 from kernels_core.earley.slots cimport Slot
 
 
+cdef enum:
+    IN_SET = -1             # the list of a set's own items; those of frames have their slot's number
+
+
 cdef struct Passage:
     # Where a byte leads, and what that does to marked nodes.
     SetRec* target
@@ -55,7 +59,6 @@ cdef class Machine(InternedStates):
     cdef SetRec* part(self, SetRec* source, vector[uint8_t]& left_out) except NULL nogil
     cdef bint names(self, SetRec* source, int32_t token) except -1 nogil
     cdef SetRec* close(self) except NULL nogil
-    cdef SetRec* closure(self, const Item& item) except NULL nogil
     cdef SetRec* returned(self, int32_t frame) except NULL nogil
     cdef SetRec* single(self, int32_t state, int32_t frame, int32_t counter) except NULL nogil
     cdef int _complete(self) except -1 nogil
@@ -72,9 +75,6 @@ cdef class Machine(InternedStates):
         """Whether an item may come to `state` with what it has seen; `counter` is then right there."""
         return (not self.tables.gated or self.tables.states[state].gate < 0
                 or self.registers.enter(self.tables, state, counter))
-
-
-cdef void add_item(vector[Item]& items, int32_t state, int32_t frame, int32_t counter) noexcept nogil
 
 
 cdef inline SetRec* step(Machine machine, SetRec* source, uint8_t byte) except NULL nogil:

@@ -44,6 +44,7 @@ from kernels_core.automata.tables cimport (
 from kernels_core.clock cimport breathe, start_clock, stop_clock
 from kernels_core.earley.coverage cimport drop_covered
 from kernels_core.earley.distinct cimport add_new, forget
+from kernels_core.earley.interning cimport remember
 from kernels_core.earley.items cimport hash_words, normalise
 from kernels_core.earley.left_recursion cimport resolve_frames
 from kernels_core.earley.marks cimport note_marks
@@ -51,19 +52,8 @@ from kernels_core.earley.records cimport (
     C_ACCEPT, C_BOTTOM, C_ESCAPE, C_ROOT, FrameRec, is_live, known_step, ms_store,
 )
 from kernels_core.earley.slots cimport Slot, after, put
-from kernels_core.earley.transitions cimport remember
 
 cdef size_t MOST_ENDED = 256   # items that are remembered of what ending a rule brings about
-cdef int32_t IN_SET = -1   # the list of a set's own items; those of frames have their slot's number
-
-
-cdef void add_item(vector[Item]& items, int32_t state, int32_t frame, int32_t counter) noexcept nogil:
-    """Append unless present, in a list that stays short (`distinct.pyx` is for others)."""
-    cdef size_t i
-    for i in range(items.size()):
-        if items[i].state == state and items[i].frame == frame and items[i].counter == counter:
-            return
-    items.push_back(Item(state, frame, counter))
 
 
 cdef class Machine(InternedStates):
@@ -97,7 +87,7 @@ cdef class Machine(InternedStates):
         cdef unique_lock[mutex] _held
         with nogil:
             _held = unique_lock[mutex](self.lock[0])        # an older machine on these tables may be at work
-        add_item(self.kernel, tables.enter(0), root, 0)
+        self.kernel.push_back(Item(tables.enter(0), root, 0))
         self.initial = self.close()
         if self.closed_marks == NULL:
             self.begun.clear()
@@ -238,18 +228,11 @@ cdef class Machine(InternedStates):
         """The set of one scannable item as it stands, not closed: its calls are other items' business."""
         self.check_budget()
         self.final.clear()
-        add_item(self.final, state, frame, counter)
+        self.final.push_back(Item(state, frame, counter))
         return self.intern_set(self.final)
 
-    cdef SetRec* closure(self, const Item& item) except NULL nogil:
-        """What `item` leads to: what it scans, calls and returns to; with the lock held."""
-        self.check_budget()
-        self.kernel.clear()
-        self.kernel.push_back(item)
-        return self.close()
-
     cdef SetRec* closed(self, SetRec* source) except NULL nogil:
-        """`source` with what its items call, where `single` or `part` left that out; with the lock held."""
+        """`source` with what its items call and return to, which `single` and `part` leave out; with the lock held."""
         self.kernel.assign(source.items, source.items + source.count)
         return self.close()
 

@@ -35,7 +35,8 @@ cdef struct Ways:
     vector[size_t] done             # items that were followed
     Distinct met
     vector[Pair] ended, staying
-    unordered_set[int32_t] open     # marked frames that some reading goes on in
+    vector[int32_t] open            # marked frames that some reading goes on in
+    unordered_set[int32_t] inside   # all frames that were looked at for that
 
 
 cdef Marks* note_marks(InternedStates states, const vector[Item]& kernel,
@@ -44,18 +45,22 @@ cdef Marks* note_marks(InternedStates states, const vector[Item]& kernel,
     cdef Ways ways
     cdef vector[Pair] ended, begins, ordered
     cdef vector[int32_t] places
+    cdef unordered_set[int32_t] met
     cdef Marks* marks
     cdef size_t i, k
+    cdef int32_t frame
     cdef bint endless = False, again = False
     _follow(states, kernel, &ways)
     endless = not _in_order(ways.ended, ended)
     for i in range(begun.size()):
-        again = again or ways.open.count(begun[i])
+        frame = begun[i]
+        again = again or find(ways.open.begin(), ways.open.end(), frame) != ways.open.end()
         places.clear()
-        for k in range(<size_t>states.frames[begun[i]].count):
-            _find_places(states, states.frames[begun[i]].returns[k].frame, places)
+        met.clear()
+        for k in range(<size_t>states.frames[frame].count):
+            _find_marked(states, states.frames[frame].returns[k].frame, True, met, places)
         for k in range(places.size()):
-            begins.push_back(Pair(begun[i], places[k]))
+            begins.push_back(Pair(frame, places[k]))
     _outer_first(begins, ordered)
     marks = <Marks*>states.arena.take(
         sizeof(Marks) + (ended.size() + ways.staying.size() + ordered.size()) * sizeof(Pair))
@@ -75,10 +80,11 @@ cdef Marks* note_marks(InternedStates states, const vector[Item]& kernel,
 
 cdef int find_watched(InternedStates states, const SetRec* at, vector[int32_t]& found) except -1 nogil:
     """Fill `found` with the frames that readings at this set are in and whose beginnings are judged."""
-    cdef unordered_set[int32_t] open
+    cdef unordered_set[int32_t] met
+    cdef vector[int32_t] open
     cdef int32_t i, frame
     for i in range(at.count):
-        _find_open(states, at.items[i].frame, open)
+        _find_marked(states, at.items[i].frame, False, met, open)
     found.clear()
     for frame in open:
         if states.mark_of(frame) & WATCHED:
@@ -113,6 +119,7 @@ cdef int _follow(InternedStates states, const vector[Item]& kernel, Ways* ways) 
     cdef Item item
     cdef FrameRec* frame
     cdef vector[int32_t] places
+    cdef unordered_set[int32_t] met
     cdef size_t way = 0, to, i
     cdef int32_t k
     forget(&ways.met)
@@ -131,9 +138,10 @@ cdef int _follow(InternedStates states, const vector[Item]& kernel, Ways* ways) 
             _add(ways.staying, -1, ways.last[way])
             continue
         if not states.tables.states[item.state].flags & TAIL:
-            _find_open(states, item.frame, ways.open)
+            _find_marked(states, item.frame, False, ways.inside, ways.open)
             places.clear()
-            _find_places(states, item.frame, places)
+            met.clear()
+            _find_marked(states, item.frame, True, met, places)
             for i in range(places.size()):
                 _add(ways.staying, places[i], ways.last[way])
         if not _may_end(states, item):
@@ -164,10 +172,13 @@ cdef inline bint _may_end(InternedStates states, const Item& item) noexcept nogi
         item.counter + 1 >= states.tables.min_iterations[states.tables.states[item.state].rule])
 
 
-cdef int _find_places(InternedStates states, int32_t number, vector[int32_t]& places) except -1 nogil:
-    """Add the places that a reading in this frame is at."""
+cdef int _find_marked(InternedStates states, int32_t number, bint places, unordered_set[int32_t]& met,
+                      vector[int32_t]& found) except -1 nogil:
+    """Add the marked frames that a reading in this frame is in; of `places` the innermost alone, and -1 for none.
+
+    What was `met` before, by calls with the same `found`, is not looked at again.
+    """
     cdef vector[int32_t] todo
-    cdef unordered_set[int32_t] met
     cdef FrameRec* frame
     cdef int32_t k
     todo.push_back(number)
@@ -175,33 +186,16 @@ cdef int _find_places(InternedStates states, int32_t number, vector[int32_t]& pl
         number = todo.back()
         todo.pop_back()
         if not states.frame_limits[number].reach & MARKED:
+            if not places:
+                continue
             number = -1
-        if number < 0 or states.mark_of(number):
-            if find(places.begin(), places.end(), number) == places.end():
-                places.push_back(number)
-        elif met.insert(number).second:
-            breathe(1)
-            frame = states.frames[number]
-            for k in range(frame.count):
-                todo.push_back(frame.returns[k].frame)
-    return 0
-
-
-cdef int _find_open(InternedStates states, int32_t number, unordered_set[int32_t]& found) except -1 nogil:
-    """Add the marked frames that a reading in this frame is in."""
-    cdef vector[int32_t] todo
-    cdef unordered_set[int32_t] met
-    cdef FrameRec* frame
-    cdef int32_t k
-    todo.push_back(number)
-    while not todo.empty():
-        number = todo.back()
-        todo.pop_back()
-        if not states.frame_limits[number].reach & MARKED or found.count(number) or not met.insert(number).second:
+        if not met.insert(number).second:
             continue
         breathe(1)
-        if states.mark_of(number):
-            found.insert(number)
+        if number < 0 or states.mark_of(number):
+            found.push_back(number)
+            if places:
+                continue
         frame = states.frames[number]
         for k in range(frame.count):
             todo.push_back(frame.returns[k].frame)

@@ -74,10 +74,8 @@ cdef struct FrameLimit:
 
 
 cdef struct Boundary:
-    # Where a set leads at the boundary of a token (`token_limits.pyx`); NULL: not computed yet.
-    SetRec* begun
-    SetRec* settled
-    SetRec* unlimited
+    # Where a set leads at the boundary of a token, by `token_limits.Mapping`; NULL: not computed yet.
+    SetRec* to[3]
 
 
 cdef struct Pair:

@@ -2,7 +2,11 @@ from kernels_core.earley.machine cimport Machine
 from kernels_core.earley.records cimport SetRec
 
 
+cdef enum Mapping:
+    BEGIN
+    SETTLE
+    FORGET
+
+
 cdef SetRec* crossed(Machine machine, SetRec* source, bint begins) except NULL nogil
-cdef SetRec* unlimited(Machine machine, SetRec* source) except NULL nogil
-cdef SetRec* begun(Machine machine, SetRec* source) except NULL nogil
-cdef SetRec* settled(Machine machine, SetRec* source) except NULL nogil
+cdef SetRec* at_boundary(Machine machine, SetRec* source, int how) except NULL nogil

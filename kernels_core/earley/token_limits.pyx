@@ -4,14 +4,14 @@
 A frame knows how many tokens may yet begin in the rule that it was predicted for (`FrameLimit.left`).  Bytes change
 nothing of that, so the parser reads a token as if there were no limits.  Between two tokens sets are mapped:
 
-- `begun`: a token begins here.  Every rule around that limits its tokens has one token less.
-- `settled`: a step has ended here.  Readings in which some rule around has no token left are dropped, unless no other
+- BEGIN: a token begins here.  Every rule around that limits its tokens has one token less.
+- SETTLE: a step has ended here.  Readings in which some rule around has no token left are dropped, unless no other
   reading can go on or end: a rule that cannot end where its limit is spent goes on until it can.
-- `unlimited`: the same readings without limits.  What one token may be does not depend on how many may come, so masks
+- FORGET: the same readings without limits.  What one token may be does not depend on how many may come, so masks
   are those of this set, and all places of a long text share them.
 
 A mapping replaces the frames from which a limit can be reached and leaves all others as they are.  It is remembered on
-the set, as its steps are, in the memory of the machine.  `crossed` takes the machine's lock, the others need it.
+the set, as its steps are, in the memory of the machine.  `crossed` takes the machine's lock, `at_boundary` needs it.
 
 Read on: `machine.pyx`, `left_recursion.pyx`, `../matcher.pyx` and `../masks/cache.pyx` (who ask).
 """
@@ -28,51 +28,23 @@ from kernels_core.earley.machine cimport Machine
 from kernels_core.earley.records cimport COUNTS, SPENT, Boundary, FrameRec, SetRec
 
 
-cdef enum Mapping:
-    BEGIN
-    SETTLE
-    FORGET
-
-
 cdef SetRec* crossed(Machine machine, SetRec* source, bint begins) except NULL nogil:
-    """`begun` or `settled`, for a caller that holds no lock."""
+    """Where a token begins, or a step has ended, for a caller that holds no lock."""
     cdef unique_lock[mutex] _held = unique_lock[mutex](machine.lock[0])
-    return begun(machine, source) if begins else settled(machine, source)
+    return at_boundary(machine, source, BEGIN if begins else SETTLE)
 
 
-cdef SetRec* begun(Machine machine, SetRec* source) except NULL nogil:
-    """The set in which the bytes of a token are read that begins at `source`."""
+cdef SetRec* at_boundary(Machine machine, SetRec* source, int how) except NULL nogil:
+    """What `source` is mapped to; where settling leaves nothing that goes on, `source` itself."""
     cdef Boundary* known
-    if not source.limits & COUNTS:
+    cdef SetRec* found
+    if not source.limits & (SPENT if how == SETTLE else COUNTS):
         return source
     known = _boundary(machine, source)
-    if known.begun == NULL or not machine.memoize:
-        known.begun = _mapped(machine, source, BEGIN)
-    return known.begun
-
-
-cdef SetRec* settled(Machine machine, SetRec* source) except NULL nogil:
-    """`source` at the end of a step: without what has spent its limit, unless nothing else is left."""
-    cdef Boundary* known
-    cdef SetRec* left
-    if not source.limits & SPENT:
-        return source
-    known = _boundary(machine, source)
-    if known.settled == NULL or not machine.memoize:
-        left = _mapped(machine, source, SETTLE)
-        known.settled = left if _goes_on(left) else source
-    return known.settled
-
-
-cdef SetRec* unlimited(Machine machine, SetRec* source) except NULL nogil:
-    """`source` without limits: the tokens that may come next are the same."""
-    cdef Boundary* known
-    if not source.limits & COUNTS:
-        return source
-    known = _boundary(machine, source)
-    if known.unlimited == NULL or not machine.memoize:
-        known.unlimited = _mapped(machine, source, FORGET)
-    return known.unlimited
+    if known.to[how] == NULL or not machine.memoize:
+        found = _mapped(machine, source, how)
+        known.to[how] = source if how == SETTLE and not _goes_on(found) else found
+    return known.to[how]
 
 
 cdef bint _goes_on(SetRec* record) noexcept nogil:
@@ -89,7 +61,7 @@ cdef Boundary* _boundary(Machine machine, SetRec* source) except NULL nogil:
     return known
 
 
-cdef SetRec* _mapped(Machine machine, SetRec* source, Mapping how) except NULL nogil:
+cdef SetRec* _mapped(Machine machine, SetRec* source, int how) except NULL nogil:
     """`source` with other frames in place of those from which a limit can be reached."""
     cdef vector[int32_t] found
     cdef unordered_map[int32_t, int32_t] slot_of
@@ -170,7 +142,7 @@ cdef int _find_limited(Machine machine, SetRec* source, vector[int32_t]& found) 
     return 0
 
 
-cdef int _keep(Machine machine, vector[int32_t]& found, Mapping how,
+cdef int _keep(Machine machine, vector[int32_t]& found, int how,
                unordered_map[int32_t, int32_t]& slot_of) except -1 nogil:
     """Give slots, in the order of `found`, to the frames that are not dropped.
 

@@ -204,7 +204,7 @@ class Places:
 
     def rule(self, state: int) -> str:
         """The name of the rule that `state` belongs to; "" for a pseudo-state."""
-        from kernels_core.masks.ownership import rules_of
+        from kernels_core.masks.questions import rules_of
 
         number: int = rules_of(self.masks, [state])[0]
         return "" if number < 0 else str(self._machine.tables.lowering.rules[number].name)

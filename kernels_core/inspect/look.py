@@ -25,7 +25,7 @@ from kernels_core.inspect.snapshots import (
     TokenSets,
     UncertainTokens,
 )
-from kernels_core.masks.token_verdicts import kept, verdicts
+from kernels_core.masks.questions import kept, verdicts
 
 if TYPE_CHECKING:
     from kernels_core.compiled import CompiledGrammar

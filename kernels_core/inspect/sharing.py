@@ -1,7 +1,7 @@
 """Which grammars share which token sets, and who made them first: the cross-grammar cache, looked at.
 
 A token set never changes once it is made, and grammars (and the rules of one grammar) that have equal automaton states
-hold the same object.  So what is shared can be read off the objects themselves (`masks/ownership.pyx`): nothing is
+hold the same object.  So what is shared can be read off the objects themselves (`masks/questions.pyx`): nothing is
 noted while masks are made, and looking changes nothing.
 
     sharing(compiler).to_frame()          # of all grammars that the compiler made and that are still held
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kernels_core.inspect.fills import Places
 from kernels_core.inspect.snapshots import Table
-from kernels_core.masks.ownership import OF_STATE, held_by, made_by, pooled, visited
+from kernels_core.masks.questions import OF_STATE, held_by, made_by, pooled, visited
 
 if TYPE_CHECKING:
     from kernels_core.compiled import CompiledGrammar

@@ -13,15 +13,13 @@ Read on: `bitmask.py`, which checks shapes and types and says where the rows are
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uintptr_t
 
+from kernels_core.masks.bits cimport lowest
 from kernels_core.masks.mask_table cimport MaskRec
 
 ctypedef fused Pattern:
     uint16_t
     uint32_t
     uint64_t
-
-cdef extern from *:
-    int __builtin_ctz(unsigned int) nogil
 
 
 def write_minus_infinity(
@@ -66,7 +64,7 @@ cdef void _mask_row(
                 row[first + i] = infinity
             continue
         while missing:
-            row[(first + __builtin_ctz(missing)) * step] = infinity
+            row[(first + lowest(missing)) * step] = infinity
             missing &= missing - 1
     first = 32 * whole
     for i in range(first, width):       # of one more word, if there are any

@@ -1,9 +1,23 @@
-"""Count the bits of a word in place.
+"""Count and find the bits of a word, and hash sets of ids, which rows of bits are.
 
-Code for all processors must not use the instruction that some of them have for it, and compilers then call a function.
+Code for all processors must not use the instruction that some of them have for counting, and compilers then call a
+function.
 """
 
 from libc.stdint cimport uint64_t
+
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    static inline uint64_t ms_mix(uint64_t id) {
+        id = (id + 0x9E3779B97F4A7C15ULL) * 0xBF58476D1CE4E5B9ULL;
+        id = (id ^ (id >> 27)) * 0x94D049BB133111EBULL;
+        return id ^ (id >> 31);
+    }
+    """
+    uint64_t ms_mix(uint64_t id) noexcept nogil      # an id's share of a set's hash, which is their sum
+    int lowest "__builtin_ctzll"(unsigned long long word) noexcept nogil       # the place of the lowest 1 of `word`
 
 
 cdef inline int ones(uint64_t word) noexcept nogil:

@@ -1,7 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.unordered_map cimport unordered_map
-from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
 from kernels_core.automata.identity cimport Identities
@@ -10,17 +9,14 @@ from kernels_core.earley.machine cimport Machine
 from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.direct_walk cimport DirectWalk
 from kernels_core.masks.string_bodies cimport StringBodies
-from kernels_core.masks.repetition_ends cimport RepetitionEnds
 from kernels_core.masks.endings cimport ShortestEnds
 from kernels_core.masks.lookahead cimport Lookahead
 from kernels_core.masks.mask_table cimport MaskRec, MaskTable
 from kernels_core.masks.pool cimport PoolKey, TokenSetPool
 from kernels_core.masks.strategy cimport Follow, Strategies
-from kernels_core.masks.suffixes cimport SuffixMatches
 from kernels_core.masks.whole_subtrees cimport WholeSubtrees
-from kernels_core.masks.token_sets cimport TokenSet
+from kernels_core.masks.token_sets cimport SuffixMatches, TokenSet
 from kernels_core.masks.trie cimport TokenTrie
-from kernels_core.masks.row_unions cimport Dense, Owner, Row, RowUnions
 
 
 cdef extern from *:
@@ -81,16 +77,11 @@ cdef class MaskCache:
     # by `Follow.key`, or FILTERED: (state, clipped counter) -> verdicts, or the iterations that tokens need
     cdef unordered_map[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]] states
     cdef unordered_map[int32_t, vector[uint32_t]] negated     # by number of a token set of the grammar: bits
-    cdef RepetitionEnds repetition_ends
     cdef MaskTable table
     cdef vector[uint16_t] strategies_of    # by number of a set: one bit a strategy that made its mask
     cdef uint16_t used_strategies          # scratch: the same, of the mask that is made
     cdef vector[uint8_t] wide              # scratch: by item, whether its token set is used
     cdef DirectWalk walk
-    cdef RowUnions unions                     # None: rows are added to each other one by one
-    cdef vector[Dense] dense               # scratch: rows of the mask that is made,
-    cdef vector[Owner] owners   # ... and whose they are
-    cdef unordered_map[size_t, shared_ptr[void]] used      # owners of rows that masks share, beside token sets
     cdef vector[Chosen] chosen             # scratch: the token sets that it is made of,
     cdef vector[Handed] handed             # ... where its callers went on by themselves,
     cdef vector[int32_t] singles           # ... and ids that are allowed one by one
@@ -110,10 +101,9 @@ cdef class MaskCache:
     cdef MaskRec* with_stops(self, MaskRec* mask, vector[int32_t]& allowed, vector[int32_t]& refused) except NULL nogil
     cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil
     cdef bint _follow_items(self, SetRec* record) except -1 nogil
-    cdef void _take_loop_rows(self) noexcept nogil
     cdef int _hand_over(self, TokenSet* tokens, SetRec* caller) except -1 nogil
     cdef int32_t _iterations_left(self, Item item) noexcept nogil
-    cdef int32_t _iterations_missing(self, Item item) noexcept nogil
+    cdef int _allow_leaving(self, TokenSet* iterations, SetRec* caller, const Item& item) except -1 nogil
     cdef int _add_token_sets(self, SetRec* record) except -1 nogil
     cdef void _note_strategies(self, SetRec* record, uint16_t used) noexcept nogil
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil

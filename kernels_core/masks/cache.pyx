@@ -18,15 +18,13 @@ from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS, Tables, members_at
 from kernels_core.automata.word_trie cimport Prefix
 from kernels_core.earley.distinct cimport Item
-from kernels_core.earley.records cimport COUNTS, FREE, ms_clock, ms_load, ms_store
-from kernels_core.earley.token_limits cimport unlimited
+from kernels_core.earley.records cimport C_BOTTOM, COUNTS, FREE, ms_clock, ms_load, ms_store
+from kernels_core.earley.token_limits cimport FORGET, at_boundary
 from kernels_core.laboratory cimport EXCLUDED_WORDS as EXCLUDED_WORDS_ON, has
 from kernels_core.masks.direct_walk cimport DirectWalk
 from kernels_core.masks.string_bodies cimport StringBodies
-from kernels_core.masks.repetition_ends cimport RepetitionEnds
 from kernels_core.masks.iteration_profiles cimport compute_profile, row_of
-from kernels_core.masks.self_loops cimport SelfLoop
-from kernels_core.masks.mask_table cimport add_id, digest, write_mask
+from kernels_core.masks.mask_table cimport add_id, digest, list_mask, write_mask
 from kernels_core.masks.pool cimport ALL_COUNTS, PoolKey
 from kernels_core.masks.strategy cimport (
     DIFFERENCE, DIRECT_WALK, EXCLUDED_WORDS, ITERATION_PROFILE, SELF_LOOP, STRING_BODY, TOKEN_EDGE, VOCABULARY_WALK,
@@ -34,17 +32,16 @@ from kernels_core.masks.strategy cimport (
 )
 from kernels_core.masks.whole_subtrees cimport WholeSubtrees
 from kernels_core.masks.token_sets cimport (
-    PROFILE, add_uncertain, compute_token_set, depth_of, shares_of,
+    PROFILE, add_uncertain, compute_token_set, depth_of, find_suffixes, shares_of,
 )
 from kernels_core.masks.thresholds cimport thresholds
-from kernels_core.masks.row_unions cimport Owner, add_rows
+from kernels_core.masks.row_unions cimport Dense, Row
 
 from kernels_core.masks.interned_mask import listed
 from kernels_core.masks.self_loops import self_loops_of
 from kernels_core.masks.strategy import Strategies, names_of
 
 cdef int64_t caches_made = 0
-cdef int32_t BOTTOM_FRAME = 1
 cdef int64_t NO_LIMIT = <int64_t>1 << 62
 
 
@@ -76,10 +73,8 @@ cdef class MaskCache:
             iteration_profiles=iteration_profiles and lookahead is None, walk_shortcuts=walk_shortcuts)
         self.whole_subtrees = WholeSubtrees(machine) if walk_shortcuts else None
         self.string_bodies = StringBodies(trie, machine, self.whole_subtrees) if walk_shortcuts else None
-        self.table = MaskTable(trie.words)
+        self.table = MaskTable(trie.words, pool.unions if walk_shortcuts and pool is not None else None)
         self.walk = DirectWalk(trie, machine, self_loops_of(trie) if walk_shortcuts else None, self.table)
-        self.repetition_ends = RepetitionEnds(machine)
-        self.unions = pool.unions if walk_shortcuts and pool is not None else None
 
     cdef ShortestEnds find_endings(self, bint any_byte=False):
         """What says how many tokens end a text, or by which bytes (`any_byte`); made when it is first asked for, with the
@@ -117,7 +112,7 @@ cdef class MaskCache:
 
     cdef MaskRec* _compute_unlimited(self, SetRec* record) except NULL nogil:
         """The mask of a set in rules that limit their tokens: that of the same readings without limits."""
-        cdef SetRec* other = unlimited(self.machine, record)
+        cdef SetRec* other = at_boundary(self.machine, record, FORGET)
         cdef MaskRec* mask = <MaskRec*>ms_load(&other.mask)
         if mask == NULL:
             mask = self.compute(other)
@@ -137,13 +132,10 @@ cdef class MaskCache:
     cdef MaskRec* compute(self, SetRec* record) except NULL nogil:
         """Compute and remember, with the machine's lock held."""
         cdef int32_t i
-        cdef MaskRec* mask
         self.table.begin()
         self.singles.reserve(256)            # as much as most masks need
         self.matches.places.reserve(256)
         self.matches.todo.reserve(64)
-        self.dense.clear()
-        self.owners.clear()
         self.used_strategies = 0
         if not self._follow_items(record):
             self.wide.assign(record.count, 1)
@@ -152,9 +144,7 @@ cdef class MaskCache:
                 self.used_strategies |= 1 << TOKEN_EDGE
                 self._add_token_edges(record.items[i])
         self._add_token_sets(record)
-        mask = self.table.finish()
-        self.owners.clear()         # they would count as holders of what they own
-        return self.remember(record, mask)
+        return self.remember(record, self.table.finish())
 
     cdef bint _follow_items(self, SetRec* record) except -1 nogil:
         """Allow what the items with little to walk take; the others, and at first all, are marked in `self.wide`.
@@ -177,9 +167,8 @@ cdef class MaskCache:
             if narrow[w] & wide[w]:      # they begin alike: a walk from the whole set would be one of the others, too
                 start = self.machine.part(record, self.wide)
         if self.walk.run(start, 0, narrow, 4 * self.decide.direct_limit):
-            self._take_loop_rows()
             self.walks += 1
-            self.used_strategies |= 1 << DIRECT_WALK
+            self.used_strategies |= 1 << DIRECT_WALK | <int>self.walk.took_loop << SELF_LOOP
             return True
         # The estimates were wrong: do not try these again.
         self.table.begin()
@@ -188,21 +177,10 @@ cdef class MaskCache:
                 self.decide.give_up(record.items[i].state)
         return False
 
-    cdef void _take_loop_rows(self) noexcept nogil:
-        """Allow the rows that the last direct walk took whole."""
-        cdef size_t n
-        cdef const SelfLoop* loop
-        for n in range(self.walk.loop_rows.size()):
-            loop = self.walk.loop_rows[n].get()
-            self.used[<size_t>loop] = <shared_ptr[void]>self.walk.loop_rows[n]
-            self.owners.push_back(Owner(<shared_ptr[void]>self.walk.loop_rows[n], loop.bits.data()))
-            self.dense.push_back(Dense(Row(loop.bits.data(), loop.population, loop.hash), NULL))
-        self.used_strategies |= <int>self.walk.took_loop << SELF_LOOP
-
     cdef int _add_token_sets(self, SetRec* record) except -1 nogil:
-        """Allow what the items marked in `self.wide` take, and what is in `self.dense` already."""
+        """Allow what the items marked in `self.wide` take, and what is in rows already."""
         cdef int32_t i = 0, k
-        cdef size_t n, m, before
+        cdef size_t n, m
         cdef Item item
         cdef SetRec* caller
         cdef shared_ptr[TokenSet] tokens
@@ -219,23 +197,19 @@ cdef class MaskCache:
             if _seen_before(record, i):
                 continue
             follow.key = 0
-            before = self.dense.size()
             if self.lookahead is None:
                 self.decide.take_follow(record, i, &follow)
             if self.decide.may_use_profile(record, i):
                 self.token_set(item.state, item.counter, follow, FOR_ALL_COUNTS, tokens)
-                self.dense.push_back(row_of(tokens.get(), self._iterations_left(item)))
+                self.table.rows.push_back(row_of(tokens, self._iterations_left(item)))
             else:
                 if _is_far_from_bounds(self.machine.tables, item, self.trie.max_depth):
                     item.counter = FREE         # verdicts that grammars with another bound share
                 self.token_set(item.state, item.counter, follow, FOR_MASK, tokens)
                 if tokens.get().dense != NULL:
                     row = Row(tokens.get().dense, tokens.get().dense_population, tokens.get().dense_hash)
-                    self.dense.push_back(Dense(row, &tokens.get().lacking))
+                    self.table.rows.push_back(Dense(row, &tokens.get().lacking, <shared_ptr[void]>tokens))
             self.used_strategies |= 1 << tokens.get().made_by
-            # Its row is what was put into `self.dense` for it, if anything was.
-            row.words = self.dense.back().row.words if self.dense.size() > before else NULL
-            self.owners.push_back(Owner(<shared_ptr[void]>tokens, row.words))
             self.chosen.push_back(Chosen(tokens.get(), i))
         for n in range(self.chosen.size()):
             if (self.chosen[n].tokens.ids.empty() and self.chosen[n].tokens.reference.get() == NULL
@@ -247,14 +221,13 @@ cdef class MaskCache:
                 if record.items[k].counter == item.counter:
                     caller = self.machine.returned(record.items[k].frame)
                     if self.chosen[n].tokens.storage == PROFILE:
-                        self.repetition_ends.allow(self.chosen[n].tokens, caller, self._iterations_missing(item),
-                                                   self._iterations_left(item), self.singles)
+                        self._allow_leaving(self.chosen[n].tokens, caller, item)
                     else:
                         add_uncertain(self.chosen[n].tokens, self.machine, caller, self.matches, self.singles)
                         self._hand_over(self.chosen[n].tokens, caller)
                 k += 1
             self.machine.check_budget()
-        add_rows(self.unions, self.dense, self.owners, self.used, self.table)
+        self.table.add_rows()
         for n in range(self.chosen.size()):
             for m in range(self.chosen[n].tokens.listed.size()):
                 add_id(self.table, self.chosen[n].tokens.listed[m])
@@ -273,12 +246,19 @@ cdef class MaskCache:
             if k == self.handed.size():
                 self.handed.push_back(Handed(caller, tokens.handovers[i]))
                 self.walk.run(caller, tokens.handovers[i], &caller.live[0], NO_LIMIT)
-                self._take_loop_rows()
+                self.used_strategies |= <int>self.walk.took_loop << SELF_LOOP
         return 0
 
-    cdef int32_t _iterations_missing(self, Item item) noexcept nogil:
-        """Iterations that a counted item has to complete before its rule may end."""
-        return self.machine.tables.min_iterations[self.machine.tables.states[item.state].rule] - item.counter
+    cdef int _allow_leaving(self, TokenSet* iterations, SetRec* caller, const Item& item) except -1 nogil:
+        """Allow the tokens that leave a counted rule for `caller` after as many iterations as `item` allows."""
+        cdef int32_t missing = self.machine.tables.min_iterations[self.machine.tables.states[item.state].rule]
+        cdef int32_t left = self._iterations_left(item), place
+        missing -= item.counter
+        find_suffixes(iterations.suffix_trie, self.machine, caller, self.matches)
+        for place in self.matches.places:
+            if iterations.iterations[place] >= missing and (left < 0 or iterations.iterations[place] <= left):
+                self.singles.push_back(iterations.ids[place])
+        return 0
 
     cdef int32_t _iterations_left(self, Item item) noexcept nogil:
         """Iterations that a counted item may still complete; -1: any number."""
@@ -443,7 +423,7 @@ cdef class MaskCache:
                                             or not reference.get().handovers.empty()):
                 reference.reset()
             if reference.get() != NULL:
-                reference_start = self.machine.single(choice.reference, BOTTOM_FRAME, counted)
+                reference_start = self.machine.single(choice.reference, C_BOTTOM, counted)
                 prefix = &choice.prefix if choice.strategy == EXCLUDED_WORDS else NULL
         # Where something is counted each character leads to another set, so there is no subtree to accept whole.
         if choice.counts:
@@ -470,18 +450,9 @@ cdef class MaskCache:
 
     cdef list ids_of(self, MaskRec* mask):
         """Ids that `mask` allows, ascending."""
-        cdef vector[uint32_t] row
-        cdef int word
-        cdef uint64_t bits
-        cdef list found = []
-        row.resize(self.trie.words)
-        write_mask(mask, row.data(), self.trie.words)
-        for word in range(self.trie.words):
-            bits = row[word]
-            while bits:
-                found.append(32 * word + __builtin_ctzll(bits))
-                bits &= bits - 1
-        return found
+        cdef vector[int32_t] ids
+        list_mask(mask, self.trie.words, ids)
+        return ids
 
     def strategies(self, int set_number):
         """Names of the strategies that made the mask of set `set_number`; () if it has not been made."""
@@ -592,10 +563,6 @@ cdef class MaskCache:
             "mask_bytes": self.table.arena.held,
             "token_set_bytes": <size_t>nbytes,
         }
-
-
-cdef extern from *:
-    int __builtin_ctzll(unsigned long long) nogil
 
 
 cdef bint _is_far_from_bounds(Tables tables, Item item, int32_t longest) noexcept nogil:

@@ -5,8 +5,8 @@ from libcpp.vector cimport vector
 from kernels_core.automata.word_trie cimport Prefix
 from kernels_core.earley.machine cimport Machine
 from kernels_core.earley.records cimport SetRec
-from kernels_core.masks.self_loops cimport SelfLoop, SelfLoops
 from kernels_core.masks.mask_table cimport MaskTable
+from kernels_core.masks.self_loops cimport SelfLoop, SelfLoopKey, SelfLoops
 from kernels_core.masks.trie cimport TokenTrie
 
 
@@ -21,16 +21,15 @@ cdef class DirectWalk:
     cdef readonly Machine machine
     cdef readonly SelfLoops self_loops           # None: every node is visited
     cdef MaskTable draft
-    # that the walk took whole, of many tokens: they are not in the draft
-    cdef vector[shared_ptr[SelfLoop]] loop_rows
     cdef vector[WalkPlace] todo             # scratch
     cdef int64_t left                   # nodes that may still be visited
     cdef bint took_loop                 # of the last walk: it took a self-loop row
 
     cdef bint run(self, SetRec* record, int32_t top, const uint64_t* first, int64_t limit) except -1 nogil
     cdef int _follow_words(self, SetRec* record, int32_t top, const Prefix& prefix) except -1 nogil
-    cdef int32_t _take_loop(self, WalkPlace at, int32_t edge, const uint64_t* first, SetRec* target) except -2 nogil
-    cdef void _take_loop_row(self, const shared_ptr[SelfLoop]& held) noexcept nogil
+    cdef int32_t _take_loop(self, WalkPlace at, int32_t edge, const uint64_t* first, SetRec* target,
+                            SelfLoopKey key) except -2 nogil
+    cdef void _take_loop_row(self, const shared_ptr[SelfLoop]& found) noexcept nogil
     cdef int _take_branch(self, int32_t edge, SetRec* source) except -1 nogil
     cdef void _take(self, int32_t edge, SetRec* target) noexcept nogil
     cdef void _take_tokens(self, int32_t edge) noexcept nogil

@@ -12,15 +12,16 @@ from libc.stdint cimport uint8_t
 from libcpp.memory cimport shared_ptr
 
 from kernels_core.automata.word_trie cimport ends_at, letter_at
+from kernels_core.earley.interning cimport last_alike
 from kernels_core.earley.machine cimport step
 from kernels_core.earley.records cimport is_live
-from kernels_core.earley.transitions cimport last_alike
 from kernels_core.laboratory cimport SELF_LOOPS, has
-from kernels_core.masks.self_loops cimport SelfLoop, SelfLoopKey, loop_of, may_loop
-from kernels_core.masks.mask_table cimport add_id
-from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.excluded_words cimport WordPlace, add_longer
-from kernels_core.masks.trie cimport TOKENS, ChildEdge, live_child_edges
+from kernels_core.masks.mask_table cimport add_id
+from kernels_core.masks.row_unions cimport Dense, Row
+from kernels_core.masks.self_loops cimport SelfLoop, SelfLoopKey, loop_of
+from kernels_core.masks.thresholds cimport thresholds
+from kernels_core.masks.trie cimport TOKENS, ChildEdge, live_places
 
 
 cdef class DirectWalk:
@@ -32,7 +33,7 @@ cdef class DirectWalk:
     cdef bint run(self, SetRec* record, int32_t top, const uint64_t* first, int64_t limit) except -1 nogil:
         """Allow all tokens below node `top` that `record` takes from there on, first a byte in `first` (four words).
 
-        They are in the draft afterwards, or in `loop_rows`.  False, with either unfinished, if that takes more than
+        They are in the draft afterwards, as ids or in rows.  False, with some of them there, if that takes more than
         `limit` nodes.
         """
         cdef const ChildEdge* child_edges = self.trie.child_edges.data()
@@ -40,15 +41,14 @@ cdef class DirectWalk:
         cdef int32_t n, k, w, taken, begin = self.trie.nodes[top].child_first
         cdef uint64_t[4] begins
         cdef const uint64_t* live
-        cdef bint self_loops = False         # whether there may be a self-loop row at `looked_at`
+        cdef bint loops = False             # whether `key.bytes` lead from `looked_at` back to itself
+        cdef SelfLoopKey key
         cdef SetRec* looked_at
         cdef SetRec* target
         cdef WalkPlace at
         cdef Prefix words
         self.left = limit
         self.todo.reserve(64)
-        self.loop_rows.reserve(8)
-        self.loop_rows.clear()
         self.took_loop = False
         self.todo.clear()
         if (record.count == 1 and self.machine.tables.find_prefix(record.items[0].state, &words) and words.tree.lists
@@ -62,7 +62,7 @@ cdef class DirectWalk:
             at = self.todo.back()
             self.todo.pop_back()
             live = &begins[0] if at.first == begin else &at.set.live[0]
-            n = live_child_edges(self.trie, at.first, at.count, live, found)
+            n = live_places(self.trie.child_bytes.data(), at.first, at.count, live, found)
             self.left -= 1 + n
             if self.left < 0:
                 return False
@@ -77,10 +77,10 @@ cdef class DirectWalk:
                 target = step(self.machine, at.set, child_edges[found[k]].byte)
                 if self.self_loops is not None and child_edges[found[k]].child_count >= thresholds.loop_children:
                     if target != looked_at:
-                        self_loops = may_loop(self.machine, target) and has(SELF_LOOPS)
+                        loops = has(SELF_LOOPS) and loop_of(self.machine, target, key.bytes)
                         looked_at = target
-                    if self_loops:
-                        taken = self._take_loop(at, found[k], live, target)
+                    if loops:
+                        taken = self._take_loop(at, found[k], live, target, key)
                         if child_edges[found[k]].byte <= taken:
                             continue
                 self._take(found[k], target)
@@ -111,18 +111,16 @@ cdef class DirectWalk:
             self.todo.push_back(WalkPlace(k, self.trie.nodes[at.node + 1].child_first - k, target))
         return 0
 
-    cdef int32_t _take_loop(self, WalkPlace at, int32_t edge, const uint64_t* first, SetRec* target) except -2 nogil:
+    cdef int32_t _take_loop(self, WalkPlace at, int32_t edge, const uint64_t* first, SetRec* target,
+                            SelfLoopKey key) except -2 nogil:
         """Take at once all that begins with the byte of `edge`, or with bytes behind it that lead to the same `target`.
 
-        The last of these bytes; -1, and nothing taken, if `target` does not lead back to itself.
+        `key` has the bytes that lead from there back to itself.  The last of the bytes that were taken; -1: none.
         """
         cdef uint8_t byte = self.trie.child_edges[edge].byte, high = last_alike(at.set, byte)
         cdef int32_t k, m, last = edge
-        cdef SelfLoopKey key
-        cdef shared_ptr[SelfLoop] held
+        cdef shared_ptr[SelfLoop] found
         cdef const SelfLoop* loop
-        if not loop_of(self.machine, target, key.bytes):
-            return -1
         for k in range(byte, high + 1):
             if not first[k >> 6] >> (k & 63) & 1:
                 high = <uint8_t>(k - 1)
@@ -132,12 +130,12 @@ cdef class DirectWalk:
         if self.trie.nodes[self.trie.children[last]].skip - self.trie.children[edge] < thresholds.loop_nodes:
             return -1
         key.first, key.low, key.high = at.first, byte, high
-        held = self.self_loops.find(self.trie, key, at.count)
-        loop = held.get()
+        found = self.self_loops.find(self.trie, key, at.count)
+        loop = found.get()
         if loop.too_large:
             return -1
         self.took_loop = True
-        self._take_loop_row(held)
+        self._take_loop_row(found)
         for k in range(<int32_t>loop.branches.size()):
             if not is_live(target, loop.branches[k].byte):
                 continue
@@ -146,14 +144,17 @@ cdef class DirectWalk:
                 self._take_branch(loop.child_edges[m], target)
         return high
 
-    cdef void _take_loop_row(self, const shared_ptr[SelfLoop]& held) noexcept nogil:
+    cdef void _take_loop_row(self, const shared_ptr[SelfLoop]& found) noexcept nogil:
         """Allow the tokens of a self-loop row, now or with the other rows of the mask."""
+        cdef const SelfLoop* loop = found.get()
         cdef size_t i
-        if not held.get().bits.empty():
-            self.loop_rows.push_back(held)
+        if not loop.bits.empty():
+            self.draft.hold(<shared_ptr[void]>found)
+            self.draft.rows.push_back(
+                Dense(Row(loop.bits.data(), loop.population, loop.hash), NULL, <shared_ptr[void]>found))
             return
-        for i in range(held.get().ids.size()):
-            add_id(self.draft, held.get().ids[i])
+        for i in range(loop.ids.size()):
+            add_id(self.draft, loop.ids[i])
 
     cdef int _take_branch(self, int32_t edge, SetRec* source) except -1 nogil:
         """Allow the tokens that end at `edge`, whose byte is live in `source`, and go on behind it later."""

@@ -47,16 +47,10 @@ cdef struct Reached:
     uint8_t settled
 
 
-cdef struct Waiting:
-    int32_t reached
-    int32_t rule
-    int32_t target
-
-
 cdef struct Event:
     int32_t reached
     int32_t rule            # to be called; -1: the place is visited, -2: its search has ended here
-    int32_t target
+    int32_t target          # behind the call
 
 
 cdef struct Behind:
@@ -120,7 +114,7 @@ cdef class ShortestEnds:
     cdef unordered_map[uint64_t, int32_t] reached_of
     cdef vector[int32_t] starts         # by search: its place; -1: it is over
     cdef unordered_map[int32_t, int32_t] search_of
-    cdef vector[vector[Waiting]] waiting
+    cdef vector[vector[Event]] waiting      # by search: the calls of what it is about
     cdef vector[Event] events
     cdef priority_queue[pair[int64_t, int64_t]] queue
     cdef unordered_map[int32_t, Behind] behind
@@ -155,6 +149,6 @@ cdef class ShortestEnds:
     cdef int64_t _settle(self, SetRec* record, bint tokens, int32_t* last) except -1 nogil
     cdef int _lead(self, const Item& item, int64_t length, int32_t before, bint tokens) except -1 nogil
     cdef int _go(self, int32_t at, int64_t bytes, int32_t state, int32_t part, uint8_t way) except -1 nogil
-    cdef int _return(self, const Waiting& one, int32_t start) except -1 nogil
+    cdef int _return(self, const Event& call, int32_t start) except -1 nogil
     cdef bint _has_token(self, int32_t token_set) noexcept nogil
     cdef int _spell(self, int32_t place, int32_t missing, vector[uint8_t]& found) except -2 nogil

@@ -34,9 +34,9 @@ from kernels_core.earley.machine cimport step
 from kernels_core.earley.records cimport (
     C_ACCEPT, C_ESCAPE, COUNTS, FrameRec, ms_load, ms_store,
 )
-from kernels_core.earley.token_limits cimport begun, settled
+from kernels_core.earley.token_limits cimport BEGIN, SETTLE, at_boundary
 from kernels_core.masks.mask_table cimport add_id
-from kernels_core.masks.self_loops cimport loop_of, may_loop
+from kernels_core.masks.self_loops cimport loop_of
 from kernels_core.masks.trie cimport Below, child_of, live_children
 
 from kernels_core.errors import BudgetExceededError
@@ -162,7 +162,7 @@ cdef class ShortestEnds:
         cdef SetRec* looked_at = NULL
         cdef SetRec* at
         cdef SetRec* target
-        todo.push_back(Walked(0, begun(self.machine, record)))
+        todo.push_back(Walked(0, at_boundary(self.machine, record, BEGIN)))
         while not todo.empty():
             node, at = todo.back().node, todo.back().set
             todo.pop_back()
@@ -176,13 +176,13 @@ cdef class ShortestEnds:
                 if self.trie.nodes[found[k]].below >= 0:
                     if target != looked_at:
                         looked_at = target
-                        loops = may_loop(self.machine, target) and loop_of(self.machine, target, loop)
+                        loops = loop_of(self.machine, target, loop)
                     if loops and _is_within(self.trie.below[self.trie.nodes[found[k]].below], loop):
                         past = self.trie.nodes[found[k]].skip
                 first = self.trie.nodes[found[k]].token_first
                 if first < self.trie.nodes[past].token_first:
                     stretches.push_back(Stretch(first, self.trie.nodes[past].token_first,
-                                                self._to_end(settled(self.machine, target))))
+                                                self._to_end(at_boundary(self.machine, target, SETTLE))))
                 if self.trie.nodes[found[k]].skip > past:
                     todo.push_back(Walked(found[k], target))
         return 0
@@ -413,7 +413,7 @@ cdef class ShortestEnds:
     cdef int _begin(self, int32_t place) except -1 nogil:
         """Begin a search at `place`."""
         cdef int32_t search = <int32_t>self.starts.size()
-        cdef vector[Waiting] nobody
+        cdef vector[Event] nobody
         self.starts.push_back(place)
         self.search_of[place] = search
         self.waiting.push_back(nobody)
@@ -494,29 +494,28 @@ cdef class ShortestEnds:
 
     cdef int _call(self, const Event& event) except -1 nogil:
         """Go on behind the call of a rule, now or when its own end was found."""
-        cdef Waiting one = Waiting(event.reached, event.rule, event.target)
         cdef int32_t start = self._place(self.machine.tables.enter(event.rule), 0)
         if self.places[start].bytes >= 0:
-            return self._return(one, start)
+            return self._return(event, start)
         if not self.search_of.count(start):
             self._begin(start)
-        self.waiting[self.search_of[start]].push_back(one)
+        self.waiting[self.search_of[start]].push_back(event)
         return 0
 
-    cdef int _return(self, const Waiting& one, int32_t start) except -1 nogil:
+    cdef int _return(self, const Event& call, int32_t start) except -1 nogil:
         """Go on behind a call whose rule takes what is known of its `start`."""
-        cdef int64_t times = self._times(one.rule), bytes = _product(self.places[start].bytes, times)
-        cdef int64_t most = self.machine.tables.max_tokens[one.rule]
+        cdef int64_t times = self._times(call.rule), bytes = _product(self.places[start].bytes, times)
+        cdef int64_t most = self.machine.tables.max_tokens[call.rule]
         if bytes >= NEVER or 0 <= most < _product(self.places[start].tokens, times):
             return 0
-        return self._go(one.reached, self.reached[one.reached].bytes + bytes, one.target, one.rule, BY_CALL)
+        return self._go(call.reached, self.reached[call.reached].bytes + bytes, call.target, call.rule, BY_CALL)
 
     cdef int _end(self, int32_t at) except -1 nogil:
         """A search has ended at a place of which the rest is known: keep the way to it, and let others go on."""
         cdef int32_t search = self.reached[at].search, start = self.starts[search], next = self.reached[at].place
         cdef int64_t total = self.reached[at].bytes + self.places[next].bytes
         cdef Reached one = self.reached[at]
-        cdef vector[Waiting] waiting
+        cdef vector[Event] waiting
         cdef Place* place
         cdef size_t n
         while one.before >= 0:

@@ -19,10 +19,10 @@ from libcpp.algorithm cimport find
 from libcpp.mutex cimport mutex, unique_lock
 
 from kernels_core.clock cimport breathe
+from kernels_core.earley.interning cimport last_alike
 from kernels_core.earley.machine cimport Passage, step
 from kernels_core.earley.marks cimport find_watched
 from kernels_core.earley.records cimport MARKED, is_live
-from kernels_core.earley.transitions cimport last_alike
 from kernels_core.grammar.plain_text cimport delimiter_of
 from kernels_core.grammar.rules cimport JUDGED
 from kernels_core.json_values cimport value_of

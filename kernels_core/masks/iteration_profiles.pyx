@@ -20,7 +20,7 @@ from libcpp.algorithm cimport find, sort
 from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, SCANNABLE, TOKENS, ByteEdge
-from kernels_core.masks.token_sets cimport PROFILE, Cap, build_suffix_trie, sort_suffixes
+from kernels_core.masks.token_sets cimport PROFILE, Cap, keep_suffixes
 from kernels_core.masks.trie cimport BYTE_CLASSES, DEAD, SEVERAL, TrieNode, tabulate_classes
 from kernels_core.masks.row_unions cimport Row
 from kernels_core.masks.thresholds cimport thresholds
@@ -115,8 +115,7 @@ cdef int compute_profile(TokenTrie trie, Tables tables, int32_t state, const uin
     result.reset(made)
     made.storage = PROFILE
     _make_caps(made, trie, found)
-    sort_suffixes(found.suffixes)
-    build_suffix_trie(made, found.suffixes)
+    keep_suffixes(made, found.suffixes)
     for k in range(<int32_t>made.ids.size()):
         made.iterations.push_back(found.complete[made.ids[k]])
     return 0
@@ -266,8 +265,10 @@ cdef void _list(const vector[Run]& runs, const int32_t* ids, vector[int32_t]& li
         listed.insert(listed.end(), ids + runs[i].first, ids + runs[i].past)
 
 
-cdef Dense row_of(TokenSet* iterations, int32_t allowed) noexcept nogil:
+cdef Dense row_of(const shared_ptr[TokenSet]& iterations, int32_t allowed) noexcept nogil:
     """The tokens that need at most `allowed` iterations; negative: any number."""
-    cdef size_t last = iterations.caps.size() - 1
-    cdef Cap* cap = &iterations.caps[last if allowed < 0 or <size_t>allowed > last else <size_t>allowed]
-    return Dense(Row(iterations.rows[cap.row].data(), cap.population, cap.hash), &cap.lacking)
+    cdef TokenSet* tokens = iterations.get()
+    cdef size_t last = tokens.caps.size() - 1
+    cdef Cap* cap = &tokens.caps[last if allowed < 0 or <size_t>allowed > last else <size_t>allowed]
+    return Dense(Row(tokens.rows[cap.row].data(), cap.population, cap.hash), &cap.lacking,
+                 <shared_ptr[void]>iterations)

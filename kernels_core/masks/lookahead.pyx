@@ -12,13 +12,11 @@ import hashlib
 from libcpp.memory cimport shared_ptr
 
 from kernels_core.automata.tables cimport ACCEPTING, COUNTED, members_at
-from kernels_core.earley.machine cimport add_item, step
-from kernels_core.earley.records cimport FREE
-from kernels_core.masks.suffixes cimport SuffixNode, SuffixVisit
-from kernels_core.masks.token_sets cimport build_suffix_trie, sort_suffixes
+from kernels_core.earley.distinct cimport Item
+from kernels_core.earley.machine cimport step
+from kernels_core.earley.records cimport C_BOTTOM, FREE
+from kernels_core.masks.token_sets cimport SuffixNode, SuffixVisit, keep_suffixes
 from kernels_core.masks.trie_walk cimport suffix_of
-
-cdef int32_t BOTTOM_FRAME = 1
 
 
 cdef class Lookahead:
@@ -58,9 +56,9 @@ cdef class Lookahead:
             for i in range(self.targets[rule].size()):
                 state = self.targets[rule][i]
                 # How many iterations, or which members, a caller has behind it is not known here: any.
-                add_item(self.machine.kernel, state, BOTTOM_FRAME,
-                         FREE if self.machine.tables.states[state].flags & COUNTED
-                         or members_at(self.machine.tables, state) != NULL else 0)
+                self.machine.kernel.push_back(Item(
+                    state, C_BOTTOM, FREE if self.machine.tables.states[state].flags & COUNTED
+                    or members_at(self.machine.tables, state) != NULL else 0))
             self.follow[rule] = self.machine.close()
         return self.follow[rule]
 
@@ -105,8 +103,7 @@ cdef class Lookahead:
             made.dense = made.reference.get().dense
         if not old.ids.empty():
             self._find_kept(old, rule, trie, kept)
-            sort_suffixes(kept)
-            build_suffix_trie(made, kept)
+            keep_suffixes(made, kept)
         return dropped + <int64_t>old.ids.size() - <int64_t>made.ids.size()
 
     cdef int _find_kept(self, TokenSet* tokens, int32_t rule, TokenTrie trie, vector[Suffix]& kept) except -1 nogil:

@@ -1,9 +1,12 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.map cimport map as ordered_map
+from libcpp.memory cimport shared_ptr
+from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from kernels_core.earley.arena cimport Arena
 from kernels_core.earley.slots cimport Slot
+from kernels_core.masks.row_unions cimport Dense, RowUnions
 
 
 cdef struct MaskRec:
@@ -22,11 +25,15 @@ cdef struct MaskRec:
 
 cdef class MaskTable:
     cdef readonly int32_t words
+    cdef RowUnions unions               # None: rows are added to each other one by one
+    cdef unordered_map[size_t, shared_ptr[void]] held      # owners of rows that masks share, beside token sets
     cdef Arena arena
     cdef vector[MaskRec*] masks         # by number
     cdef vector[Slot] slots
     cdef ordered_map[vector[int32_t], MaskRec*] altered     # by number, ids allowed, -1, ids refused
-    # The draft.  An id is marked while it is in `removed` or in `added`, which is told apart by `main`.
+    # The draft: rows that are to be added, and what was.  An id is marked while it is in `removed` or in `added`, which
+    # is told apart by `main`.
+    cdef vector[Dense] rows
     cdef const uint32_t* main
     cdef int32_t main_population
     cdef uint64_t main_hash
@@ -37,6 +44,8 @@ cdef class MaskTable:
     cdef int begin(self) except -1 nogil
     cdef void _end(self) noexcept nogil
     cdef void _clear(self) noexcept nogil
+    cdef void hold(self, const shared_ptr[void]& owner) noexcept nogil
+    cdef void add_rows(self) noexcept nogil
     cdef void add_dense(self, const uint32_t* words, int32_t population, uint64_t hash,
                         vector[int32_t]& removed) noexcept nogil
     cdef MaskRec* finish(self) except NULL nogil
@@ -57,18 +66,6 @@ cdef inline void add_id(MaskTable table, int32_t token) noexcept nogil:
         table.added.push_back(token)
 
 
-cdef extern from *:
-    """
-    #include <stdint.h>
-    static inline uint64_t ms_mix(uint64_t id) {
-        id = (id + 0x9E3779B97F4A7C15ULL) * 0xBF58476D1CE4E5B9ULL;
-        id = (id ^ (id >> 27)) * 0x94D049BB133111EBULL;
-        return id ^ (id >> 31);
-    }
-    """
-    uint64_t ms_mix(uint64_t id) noexcept nogil      # an id's share of a set's hash, which is their sum
-    int __builtin_ctz(unsigned int) nogil
-
-
 cdef void write_mask(MaskRec* mask, uint32_t* row, int32_t words) noexcept nogil
+cdef void list_mask(MaskRec* mask, int32_t words, vector[int32_t]& ids) noexcept nogil
 cdef void digest(const uint32_t* words, int32_t count, int32_t* population, uint64_t* hash) noexcept nogil

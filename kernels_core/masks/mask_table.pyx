@@ -6,7 +6,9 @@ is kept as a difference: the bits of a token set that it shares, the ids it lack
 sum over its ids.  So a mask that differs from known bits in twenty ids is drafted, hashed and looked up at the cost of
 twenty ids; a row of 16 KB is touched when the mask is copied out, and not before.
 
-Drafting: `begin`, any number of `add_id` and `add_dense`, `finish`.  Read on: `cache.pyx`, which drafts.
+Drafting: `begin`, any number of `add_id` and `add_dense`, and `add_rows` for rows that may become one, `finish`.
+
+Read on: `row_unions.pyx`; `cache.pyx`, which drafts.
 """
 
 from libc.stdlib cimport calloc, free
@@ -15,7 +17,8 @@ from libcpp.algorithm cimport binary_search, sort, unique
 from libcpp.mutex cimport mutex
 
 from kernels_core.earley.slots cimport Slot, after, put
-from kernels_core.masks.bits cimport ones
+from kernels_core.masks.bits cimport lowest, ms_mix, ones
+from kernels_core.masks.row_unions cimport Row, RowUnion, unite
 from kernels_core.masks.thresholds cimport thresholds
 
 
@@ -32,6 +35,25 @@ cdef void write_mask(MaskRec* mask, uint32_t* row, int32_t words) noexcept nogil
         row[mask.ids[i] >> 5] |= <uint32_t>1 << (mask.ids[i] & 31)
 
 
+cdef void list_mask(MaskRec* mask, int32_t words, vector[int32_t]& ids) noexcept nogil:
+    """`ids` become those that a mask allows, ascending."""
+    cdef vector[uint32_t] row
+    cdef int32_t w
+    cdef uint32_t word
+    ids.clear()
+    if mask.words == NULL and mask.id_count <= 64:
+        ids.assign(mask.ids, mask.ids + mask.id_count)
+        sort(ids.begin(), ids.end())
+        return
+    row.resize(words)
+    write_mask(mask, row.data(), words)
+    for w in range(words):
+        word = row[w]
+        while word:
+            ids.push_back(32 * w + lowest(word))
+            word &= word - 1
+
+
 cdef void digest(const uint32_t* words, int32_t count, int32_t* population, uint64_t* hash) noexcept nogil:
     """Size and hash of a set of ids given as bits."""
     cdef int32_t i, total = 0
@@ -41,19 +63,19 @@ cdef void digest(const uint32_t* words, int32_t count, int32_t* population, uint
         word = words[i]
         total += ones(word)
         while word:
-            sum += ms_mix(32 * i + __builtin_ctz(word))
+            sum += ms_mix(32 * i + lowest(word))
             word &= word - 1
     population[0], hash[0] = total, sum
 
 
 # Rows of zeros for drafts: a draft takes one and gives it back clean, so that all grammars work on few rows, which stay
 # in the processor's cache, and none has one of its own.
-cdef struct Row:
+cdef struct Marks:
     uint32_t* marks
     int32_t words
 
 
-cdef vector[Row] spare_rows
+cdef vector[Marks] spare_rows
 cdef size_t MOST_SPARE = 16
 cdef size_t MOST_REMEMBERED = 1024      # ids of an alteration that is remembered
 cdef mutex rows_lock
@@ -83,7 +105,7 @@ cdef void _give_row_back(uint32_t* row, int32_t words) noexcept nogil:
     rows_lock.lock()
     kept = spare_rows.size() < MOST_SPARE
     if kept:
-        spare_rows.push_back(Row(row, words))
+        spare_rows.push_back(Marks(row, words))
     rows_lock.unlock()
     if not kept:
         free(row)
@@ -92,11 +114,11 @@ cdef void _give_row_back(uint32_t* row, int32_t words) noexcept nogil:
 cdef class MaskTable:
     """All masks of one `cache.MaskCache` over `words` words, and the draft of the next.  Used under the machine's lock.
 
-    Bits that drafts are given must live as long as the table.
+    Bits that drafts are given must live as long as the table, or be of an owner that it is to `hold`.
     """
 
-    def __init__(self, int32_t words):
-        self.words = words
+    def __init__(self, int32_t words, RowUnions unions):
+        self.words, self.unions = words, unions
         self.arena = Arena()
         # Masks and states share a budget: it is spent before states alone spend it, and whoever still stands on full
         # ones has room for a question.
@@ -132,9 +154,30 @@ cdef class MaskTable:
             self.marks[self.added[i] >> 5] = 0
         self.removed.clear()
         self.added.clear()
+        self.rows.clear()           # they would count as holders of what they are of
         self.main = NULL
         self.main_population = 0
         self.main_hash = 0
+
+    cdef void hold(self, const shared_ptr[void]& owner) noexcept nogil:
+        """Keep the owner of a row that the draft is given."""
+        self.held[<size_t>owner.get()] = owner
+
+    cdef void add_rows(self) noexcept nogil:
+        """Allow what is in `rows`, as one row where little is lacking."""
+        cdef vector[int32_t] nothing, lacking
+        cdef shared_ptr[RowUnion] made = unite(self.unions, self.rows, &lacking)
+        cdef vector[int32_t]* removed
+        cdef Row row
+        cdef size_t i
+        if made.get() != NULL:
+            self.hold(<shared_ptr[void]>made)
+        sort(self.rows.begin(), self.rows.end(), _larger)        # the others are added to the largest
+        for i in range(self.rows.size()):
+            row = self.rows[i].row
+            removed = &nothing if self.rows[i].lacking == NULL else self.rows[i].lacking
+            self.add_dense(row.words, row.population, row.hash, removed[0])
+        self.rows.clear()
 
     cdef void add_dense(self, const uint32_t* words, int32_t population, uint64_t hash,
                         vector[int32_t]& removed) noexcept nogil:
@@ -163,7 +206,7 @@ cdef class MaskTable:
         for w in range(self.words):
             extra = words[w] & ~self.main[w]
             while extra:
-                token = 32 * w + __builtin_ctz(extra)
+                token = 32 * w + lowest(extra)
                 extra &= extra - 1
                 if removed.empty() or not binary_search(removed.begin(), removed.end(), token):
                     add_id(self, token)
@@ -286,3 +329,7 @@ cdef class MaskTable:
         draft.removed, draft.removed_count = self.removed.data(), <int32_t>self.removed.size()
         draft.ids, draft.id_count = self.added.data(), <int32_t>self.added.size()
         write_mask(&draft, row, self.words)
+
+
+cdef bint _larger(const Dense& a, const Dense& b) noexcept nogil:
+    return a.row.population > b.row.population

@@ -4,7 +4,11 @@ from typing import Final
 
 from kernels_core.masks.trie import TokenTrie
 
-__all__ = ["TokenSetPool"]
+__all__ = ["LAYOUT", "TokenSetPool", "digest_of"]
+
+LAYOUT: Final[int]
+
+def digest_of(data: bytes) -> bytes: ...
 
 class TokenSetPool:
     trie: Final[TokenTrie]

@@ -4,8 +4,6 @@ from libcpp.mutex cimport mutex
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from kernels_core.masks.mask_table cimport MaskTable
-
 
 cdef struct Row:
     const uint32_t* words       # one bit an id
@@ -15,12 +13,8 @@ cdef struct Row:
 
 cdef struct Dense:
     Row row
-    vector[int32_t]* lacking    # ids that are not allowed though they are in the row; NULL: none
-
-
-cdef struct Owner:
-    shared_ptr[void] held
-    const uint32_t* words       # the row that it owns, NULL: none
+    vector[int32_t]* lacking    # ids that are not allowed though they are in the row, ascending; NULL: none
+    shared_ptr[void] owner      # which keeps the row where it is
 
 
 cdef cppclass RowUnion:
@@ -36,8 +30,7 @@ cdef class RowUnions:
     cdef mutex lock
     cdef unordered_map[uint64_t, shared_ptr[RowUnion]] known       # by hash: of two with one, the later
 
-    cdef shared_ptr[RowUnion] find(self, vector[Row]& rows, const vector[Owner]& owners) noexcept nogil
+    cdef shared_ptr[RowUnion] find(self, vector[Dense]& parts) noexcept nogil
 
 
-cdef int add_rows(RowUnions unions, vector[Dense]& dense, const vector[Owner]& owners,
-                  unordered_map[size_t, shared_ptr[void]]& used, MaskTable draft) except -1 nogil
+cdef shared_ptr[RowUnion] unite(RowUnions unions, vector[Dense]& rows, vector[int32_t]* lacking) noexcept nogil

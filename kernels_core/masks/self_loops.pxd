@@ -42,5 +42,4 @@ cdef class SelfLoops:
     cdef shared_ptr[SelfLoop] _walk(self, TokenTrie trie, const SelfLoopKey& key, int32_t count) noexcept nogil
 
 
-cdef bint may_loop(Machine machine, SetRec* set) except -1 nogil
 cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil

@@ -20,15 +20,11 @@ from libcpp.mutex cimport unique_lock
 from kernels_core.automata.tables cimport mark_bytes
 from kernels_core.clock cimport breathe
 from kernels_core.earley.machine cimport step
-from kernels_core.masks.mask_table cimport ms_mix
+from kernels_core.masks.bits cimport lowest, ms_mix
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie cimport TOKENS, ChildEdge
 
 cdef size_t MAX_BYTES = 1 << 25
-
-
-cdef extern from *:
-    int __builtin_ctzll(unsigned long long) nogil
 
 
 def self_loops_of(TokenTrie trie):
@@ -118,21 +114,6 @@ cdef class SelfLoops:
     def __len__(self):
         return self.known.size()
 
-    def __repr__(self):
-        return f"<SelfLoops: {len(self):,} stretches, {self.nbytes / 1e6:.1f} of {MAX_BYTES / 1e6:.0f} MB>"
-
-
-cdef bint may_loop(Machine machine, SetRec* set) except -1 nogil:
-    """Whether a byte leads from the state of an item of `set` to itself; else there is no loop.  With the lock held."""
-    cdef int32_t i, k, state
-    for i in range(set.count):
-        state = set.items[i].state
-        machine.tables.need(state)
-        for k in range(machine.tables.states[state].edge_first, machine.tables.states[state].edge_past):
-            if machine.tables.edges[k].target == state:
-                return True
-    return False
-
 
 cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil:
     """Whether some bytes lead from `set` back to itself; they go to `bytes` (four words).  With the lock held.
@@ -142,12 +123,16 @@ cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil
     """
     cdef uint64_t[4] own, others        # others: what items without a loop read
     cdef int32_t i, k = 0, w
-    cdef bint stays
+    cdef bint stays = False
     memset(others, 0, sizeof(others))
     for i in range(set.count):
-        if not _own_bytes(machine, set.items[i].state, own):
-            for w in range(4):
-                others[w] |= machine.tables.states[set.items[i].state].live[w]
+        if _own_bytes(machine, set.items[i].state, own):
+            stays = True
+            continue
+        for w in range(4):
+            others[w] |= machine.tables.states[set.items[i].state].live[w]
+    if not stays:
+        return False
     for i in range(set.count):
         if not _own_bytes(machine, set.items[i].state, bytes):
             continue
@@ -165,7 +150,7 @@ cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil
         breathe(1 + k)
         for w in range(4):
             if bytes[w]:
-                if step(machine, set, 64 * w + __builtin_ctzll(bytes[w])) == set:
+                if step(machine, set, 64 * w + lowest(bytes[w])) == set:
                     return True
                 break
     return False

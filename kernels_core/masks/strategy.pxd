@@ -81,3 +81,4 @@ cdef class Strategies:
 
 
 cdef int64_t estimate(TokenTrie trie, Tables tables, int32_t state) except -1 nogil
+cdef int32_t resolve_calls(Tables tables, int32_t state) except -1 nogil

@@ -16,12 +16,11 @@ docs/concepts/how-a-mask-is-made.md says what each strategy assumes, costs and i
 from libc.string cimport memset
 
 from kernels_core.automata.lengths cimport Room
-from kernels_core.automata.tables cimport COUNTED, SCANNABLE, members_at
+from kernels_core.automata.tables cimport CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL, members_at
 from kernels_core.laboratory cimport (
     EXCLUDED_WORDS as EXCLUDED_WORDS_ON, FOLLOW_BYTES, REFERENCE_STATES, STRING_BODIES, has,
 )
-from kernels_core.masks.bits cimport ones
-from kernels_core.masks.body_automata cimport resolve_calls
+from kernels_core.masks.bits cimport lowest, ones
 from kernels_core.masks.iteration_profiles cimport has_prefix_free_iterations
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie cimport beginning
@@ -40,10 +39,6 @@ STRATEGIES = (
 
 if len(STRATEGIES) != STRATEGY_COUNT:
     raise ImportError("kernels_core.masks.strategy: a strategy has no name")
-
-
-cdef extern from *:
-    int __builtin_ctzll(unsigned long long) nogil
 
 
 cdef int32_t MOST_NAMED = 7     # bytes that fit into a key
@@ -146,7 +141,7 @@ cdef class Strategies:
                 return 0
         for w in range(4):
             while named[w]:
-                follow.key = follow.key << 8 | <uint64_t>(64 * w + __builtin_ctzll(named[w]))
+                follow.key = follow.key << 8 | <uint64_t>(64 * w + lowest(named[w]))
                 named[w] &= named[w] - 1
         return 0
 
@@ -253,3 +248,16 @@ cdef int64_t estimate(TokenTrie trie, Tables tables, int32_t state) except -1 no
         begin = beginning(trie, tables.edges[k].low, tables.edges[k].high)
         total += 1 + begin * (live + 1) // 256
     return total
+
+
+cdef int32_t resolve_calls(Tables tables, int32_t state) except -1 nogil:
+    """The state that stands for `state`: where a rule begins, if all it does is call that rule and end with it."""
+    cdef int32_t call
+    while tables.states[state].flags & ~EXPANDED == CALLS:
+        tables.need(state)
+        call = tables.states[state].call_first
+        if (tables.states[state].call_past != call + 1 or not tables.states[tables.calls[call].target].flags & TAIL
+                or tables.min_iterations[tables.calls[call].rule] >= 0):
+            return state
+        state = tables.enter(tables.calls[call].rule)
+    return state

@@ -5,11 +5,22 @@ from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
+from kernels_core.automata.tables cimport ByteEdge
 from kernels_core.earley.machine cimport Machine
-from kernels_core.masks.body_automata cimport BodyAutomaton
 from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport TokenTrie
 from kernels_core.masks.whole_subtrees cimport WholeSubtrees
+
+
+cdef cppclass BodyAutomaton:
+    # The states that byte edges lead to from one state, which comes first.  All of them are left by one byte, if at
+    # all.
+    vector[int32_t] states       # of the tables
+    vector[int32_t] edge_first   # one more than states: edges[edge_first[i]:edge_first[i + 1]], ascending by byte
+    vector[ByteEdge] edges       # targets are places in `states`; edges that lead out are left out
+    vector[uint8_t] may_close         # by place: whether `closing_byte` leads out
+    uint8_t closing_byte
+    bint closes                    # whether any state is
 
 
 cdef cppclass BodyTokenSet:
@@ -47,7 +58,7 @@ cdef class StringBodies:
     cdef vector[shared_ptr[StringBody]] held
     cdef vector[BodyState] body_states          # by state of the tables
     cdef vector[uint8_t] refused     # by rule
-    cdef vector[int32_t] place_of    # scratch of `collect`
+    cdef vector[int32_t] place_of    # scratch of `_collect`
     cdef vector[int16_t] body_state        # scratch
 
     cdef bint collected(self, int32_t state, BodyAutomaton& graph) except -1 nogil

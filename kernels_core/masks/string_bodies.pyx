@@ -6,8 +6,15 @@ text until the closing byte comes, and so does what follows `https://`, what may
 string without conditions.  They differ in where that byte is allowed.  So a token set has two parts.  The *body token
 set* comes from a walk over the vocabulary (`trie_walk.pyx`): tokens that stay in the string are accepted, and a node
 whose byte ends the string is an *exit edge*.  It is kept with the vocabulary, for each state of the minimal automaton
-of the string body (`body_automata.pyx`).  The second part says which exit edges are open from the state at hand: a walk
-along the texts before the exit edges alone, or none if all states that are one state of the string body agree.
+of the string body.  The second part says which exit edges are open from the state at hand: a walk along the texts
+before the exit edges alone, or none if all states that are one state of the string body agree.
+
+A rule for a string with a pattern, a format or a length reads bytes, and ends with one byte that nothing follows.  It
+calls nothing, but for the rule that all strings end with, once anything may come (`resolve_calls`).  `_collect` takes
+the states within reach of one of them and leaves out the edges that end the string.  What remains says which texts stay
+in the string; there a search for a word, a list of excluded words and a string without conditions are all the same:
+`_minimise` merges states that differ in their exits alone, and `_is_same` compares with an automaton that was merged
+before (Hopcroft & Karp 1971: two deterministic automata are walked side by side).
 
 Read on: `cache.pyx`, which asks.
 """
@@ -18,21 +25,22 @@ from libcpp.algorithm cimport sort, unique
 from libcpp.mutex cimport unique_lock
 
 from kernels_core.automata.lengths cimport Room
-from kernels_core.automata.tables cimport ByteEdge, mark_bytes
-from kernels_core.earley.records cimport FREE
-from kernels_core.masks.body_automata cimport collect, body_step, is_same, minimise
+from kernels_core.automata.tables cimport (
+    ACCEPTING, CALLS, COUNTED, SCANNABLE, TOKENS, ByteEdge, Tables, mark_bytes, members_at,
+)
+from kernels_core.earley.records cimport C_BOTTOM, FREE
+from kernels_core.grammar.regular.partition cimport Arrow, coarsest_partition
 from kernels_core.laboratory cimport KEPT_TOKEN_SETS, has
-from kernels_core.masks.mask_table cimport ms_mix
-from kernels_core.masks.strategy cimport STRING_BODY
+from kernels_core.masks.bits cimport ms_mix
+from kernels_core.masks.strategy cimport STRING_BODY, resolve_calls
 from kernels_core.masks.token_sets cimport (
-    BITSET, build_suffix_trie, sort_suffixes, store_accepted, store_difference, token_set_bytes, write_accepted,
+    BITSET, keep_suffixes, store_accepted, store_difference, token_set_bytes, write_accepted,
 )
 from kernels_core.masks.trie cimport class_of
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie_walk cimport Suffix, TrieWalk, suffix_of, walk_trie
 
 cdef size_t MAX_BYTES = 1 << 25
-cdef int32_t BOTTOM_FRAME = 1
 
 
 def body_pool_of(TokenTrie trie):
@@ -64,10 +72,10 @@ cdef class BodyPool:
             self.nbytes = 0
         similar = &self.known[name]
         for i in range(similar.size()):
-            if is_same(graph, similar[0][i].get().graph, 0, body_state):
+            if _is_same(graph, similar[0][i].get().graph, 0, body_state):
                 return similar[0][i]
         found.reset(new StringBody())
-        minimise(graph, body_state, found.get().graph)
+        _minimise(graph, body_state, found.get().graph)
         found.get().body_sets.resize(found.get().graph.edge_first.size() - 1)
         self.made += 1
         if not similar.empty() and similar.size() >= thresholds.similar_bodies:
@@ -76,9 +84,6 @@ cdef class BodyPool:
         self.nbytes += (sizeof(StringBody) + 20 * found.get().body_sets.size()
                         + sizeof(ByteEdge) * found.get().graph.edges.size())
         return found
-
-    def __repr__(self):
-        return f"<BodyPool: {self.made:,} made, {self.nbytes / 1e6:.1f} of {MAX_BYTES / 1e6:.0f} MB>"
 
 
 cdef class StringBodies:
@@ -91,13 +96,18 @@ cdef class StringBodies:
     cdef bint collected(self, int32_t state, BodyAutomaton& graph) except -1 nogil:
         """Whether `graph` shows what is within reach of `state`; False if that is not in a string body."""
         cdef int32_t rule = self.machine.tables.states[state].rule
+        cdef bint good = False
+        cdef size_t i
         if <size_t>rule >= self.refused.size():
             self.refused.resize(rule + 1, 0)
-        if (self.refused[rule] or not self.machine.tables.may_be_text(rule)
-                or not collect(self.machine.tables, state, self.place_of, graph) or class_of(graph.closing_byte) >= 0):
-            self.refused[rule] = 1
-            return False
-        return True
+        if not self.refused[rule] and self.machine.tables.may_be_text(rule):
+            try:
+                good = _collect(self.machine.tables, state, self.place_of, graph) and class_of(graph.closing_byte) < 0
+            finally:
+                for i in range(graph.states.size()):
+                    self.place_of[graph.states[i]] = -1
+        self.refused[rule] = not good
+        return good
 
     cdef bint token_set(self, int32_t state, uint64_t follow_key, const uint64_t* follow,
                         shared_ptr[TokenSet]& result) except -1 nogil:
@@ -121,7 +131,7 @@ cdef class StringBodies:
         at = self.body_states[state]
         if at.body >= 0:
             body = self.held[at.body]
-            is_same(graph, body.get().graph, at.state, self.body_state)
+            _is_same(graph, body.get().graph, at.state, self.body_state)
         else:
             body = self.shared.find(graph, self.body_state)
             self.held.push_back(body)
@@ -157,7 +167,7 @@ cdef class StringBodies:
         walk.hands_over, walk.closing_byte = False, body.graph.closing_byte
         # A body counts no characters, and is shared by states that do and states that do not.
         counter = FREE if self.machine.tables.room(state, 0, &room) else 0
-        walk_trie(self.trie, self.machine, self.whole_subtrees, self.machine.single(state, BOTTOM_FRAME, counter), walk)
+        walk_trie(self.trie, self.machine, self.whole_subtrees, self.machine.single(state, C_BOTTOM, counter), walk)
         made = new BodyTokenSet()
         found.reset(made)
         made.tokens.reset(new TokenSet())
@@ -216,8 +226,7 @@ cdef class StringBodies:
             store_difference(made, self.trie, accepted, removed)
             if agreed and made.dense != NULL and made.lacking.size() + made.listed.size() > thresholds.kept_beside_row:
                 _write_out(made, self.trie.words)
-            sort_suffixes(suffixes)
-            build_suffix_trie(made, suffixes)
+            keep_suffixes(made, suffixes)
         if agreed:
             self.shared.lock.lock()
             if body_set.known.size() >= thresholds.kept_token_sets:
@@ -278,7 +287,7 @@ cdef void _follow_exits(TokenTrie trie, const BodyAutomaton& graph, int16_t star
         while shared < before and shared < depth and text[shared] == previous[shared]:
             shared += 1
         for k in range(shared, depth):
-            at[k + 1] = body_step(graph, at[k], text[k])
+            at[k + 1] = _step(graph, at[k], text[k])
         states.push_back(at[depth])
         previous, before = text, depth
 
@@ -294,3 +303,160 @@ cdef void _take_exit(TokenTrie trie, int32_t exit_edge, const uint64_t* follow, 
         byte = trie.spelling[trie.spelling_first[trie.ids[k]] + depth]
         if follow == NULL or follow[byte >> 6] >> (byte & 63) & 1:
             suffixes.push_back(suffix_of(trie, trie.ids[k], depth))
+
+
+# -- automata ----------------------------------------------------------------------------------------------------------
+
+cdef bint _collect(Tables tables, int32_t start, vector[int32_t]& place_of, BodyAutomaton& graph) except -1 nogil:
+    """Fill `graph` with what is within reach of `start`; False, with half of it done, if it is not in a string body.
+
+    `place_of`: -1 for every state, or shorter; has the places of `graph.states` afterwards.
+    """
+    cdef size_t i = 0
+    cdef int32_t k, state
+    cdef ByteEdge edge
+    cdef Room room
+    graph.closes = False
+    place_of.resize(max(place_of.size(), tables.states.size()), -1)
+    place_of[start] = 0
+    graph.states.push_back(start)
+    while i < graph.states.size():
+        state = graph.states[i]
+        i += 1
+        if (tables.states[state].flags & (ACCEPTING | CALLS | COUNTED | TOKENS)
+                or graph.states.size() > thresholds.body_states or members_at(tables, state) != NULL):
+            return False
+        graph.edge_first.push_back(<int32_t>graph.edges.size())
+        graph.may_close.push_back(False)
+        tables.need(state)
+        for k in range(tables.states[state].edge_first, tables.states[state].edge_past):
+            edge = tables.edges[k]
+            edge.target = resolve_calls(tables, edge.target)
+            if tables.states[edge.target].rule != tables.states[start].rule and tables.room(edge.target, 0, &room):
+                return False        # from there on characters would be counted
+            if tables.states[edge.target].flags & ACCEPTING:
+                if (tables.states[edge.target].flags & (SCANNABLE | CALLS | TOKENS | COUNTED) or edge.low != edge.high
+                        or graph.closes and edge.low != graph.closing_byte):
+                    return False
+                graph.closing_byte, graph.closes = edge.low, True
+                graph.may_close[i - 1] = True
+                continue
+            place_of.resize(max(place_of.size(), tables.states.size()), -1)
+            if place_of[edge.target] < 0:
+                place_of[edge.target] = <int32_t>graph.states.size()
+                graph.states.push_back(edge.target)
+            edge.target = place_of[edge.target]
+            graph.edges.push_back(edge)
+    graph.edge_first.push_back(<int32_t>graph.edges.size())
+    return graph.closes
+
+
+cdef int16_t _step(const BodyAutomaton& graph, int16_t place, uint8_t byte) noexcept nogil:
+    """The place after `byte`, -1 if it is not read inside."""
+    cdef int32_t k
+    for k in range(graph.edge_first[place], graph.edge_first[place + 1]):
+        if byte <= graph.edges[k].high:
+            return <int16_t>graph.edges[k].target if byte >= graph.edges[k].low else -1
+    return -1
+
+
+cdef void _minimise(const BodyAutomaton& graph, vector[int16_t]& number, BodyAutomaton& smaller) noexcept nogil:
+    """Merge the states of `graph` that read the same texts inside; `number` gets the state of `smaller` for each place.
+
+    States of `smaller` are numbered in the order in which they are met, neighbouring edges to one state are one edge,
+    and `states` and `may_close` stay empty.
+    """
+    cdef vector[Arrow] arrows
+    cdef vector[uint8_t] alike          # which texts end is not asked
+    cdef vector[int32_t] block, order
+    cdef vector[int16_t] of_block
+    cdef size_t i = 0
+    cdef int32_t k, count = <int32_t>graph.states.size()
+    cdef ByteEdge edge
+    if count > thresholds.merged_body_states:
+        for k in range(count):
+            block.push_back(k)
+    else:
+        _find_arrows(graph, arrows)
+        alike.assign(count, False)
+        coarsest_partition(count, arrows, alike, block)
+    of_block.assign(count, -1)
+    of_block[block[0]] = 0
+    order.push_back(0)
+    smaller.closing_byte = graph.closing_byte
+    while i < order.size():
+        smaller.edge_first.push_back(<int32_t>smaller.edges.size())
+        for k in range(graph.edge_first[order[i]], graph.edge_first[order[i] + 1]):
+            edge = graph.edges[k]
+            if of_block[block[edge.target]] < 0:
+                of_block[block[edge.target]] = <int16_t>order.size()
+                order.push_back(edge.target)
+            edge.target = of_block[block[edge.target]]
+            if (<int32_t>smaller.edges.size() > smaller.edge_first.back() and smaller.edges.back().target == edge.target
+                    and smaller.edges.back().high + 1 == edge.low):
+                smaller.edges.back().high = edge.high
+            else:
+                smaller.edges.push_back(edge)
+        i += 1
+    smaller.edge_first.push_back(<int32_t>smaller.edges.size())
+    number.clear()
+    for k in range(count):
+        number.push_back(of_block[block[k]])
+
+
+cdef void _find_arrows(const BodyAutomaton& graph, vector[Arrow]& arrows) noexcept nogil:
+    """Add an arrow for each edge of `graph` and each set of bytes on it that no state tells apart."""
+    cdef int32_t state, k, c, byte, classes = 0
+    cdef uint8_t[257] begins
+    cdef int32_t[256] set_of
+    for byte in range(257):
+        begins[byte] = byte == 0
+    for k in range(<int32_t>graph.edges.size()):
+        begins[graph.edges[k].low] = begins[graph.edges[k].high + 1] = True
+    for byte in range(256):
+        classes += begins[byte]
+        set_of[byte] = classes - 1
+    for state in range(<int32_t>graph.states.size()):
+        for k in range(graph.edge_first[state], graph.edge_first[state + 1]):
+            for c in range(set_of[graph.edges[k].low], set_of[graph.edges[k].high] + 1):
+                arrows.push_back(Arrow(c, state, graph.edges[k].target))
+
+
+cdef bint _is_same(const BodyAutomaton& graph, const BodyAutomaton& other, int16_t first,
+                  vector[int16_t]& body_state) noexcept nogil:
+    """Whether `graph` reads what `other` does from state `first`; `body_state` gets the state of `other` for each
+    place.
+
+    `other` is minimal, so no place has two homes, and an edge to one place lies within an edge to its home.
+    """
+    cdef int32_t i, n, past, covered, place, target
+    cdef vector[int32_t] todo
+    if graph.closing_byte != other.closing_byte:
+        return False
+    body_state.assign(graph.states.size(), -1)
+    body_state[0] = first
+    todo.push_back(0)
+    while not todo.empty():
+        place = todo.back()
+        todo.pop_back()
+        n = other.edge_first[body_state[place]]
+        past = other.edge_first[body_state[place] + 1]
+        i = graph.edge_first[place]
+        while n < past:
+            covered = other.edges[n].low
+            while covered <= other.edges[n].high:
+                if (i == graph.edge_first[place + 1] or graph.edges[i].low != covered
+                        or graph.edges[i].high > other.edges[n].high):
+                    return False
+                target = graph.edges[i].target
+                if body_state[target] < 0:
+                    body_state[target] = <int16_t>other.edges[n].target
+                    todo.push_back(target)
+                elif body_state[target] != other.edges[n].target:
+                    return False
+                covered = graph.edges[i].high + 1
+                i += 1
+            n += 1
+        if i != graph.edge_first[place + 1]:
+            return False
+    return True

@@ -26,7 +26,6 @@ cdef struct Thresholds:
     int64_t profile_lacking
     int64_t body_states
     int64_t merged_body_states
-    int64_t merging_rounds
     int64_t similar_bodies
     int64_t kept_token_sets
     int64_t kept_beside_row

@@ -41,7 +41,6 @@ TABLE = {
     # -- string bodies
     "body_states": (1024, 4096, "states within reach: drawing more takes longer than a walk; they have 16 bits"),
     "merged_body_states": (512, ANY, "states: larger bodies are not minimised, since they are seldom met again"),
-    "merging_rounds": (48, ANY, "rounds of merging: long chains need one round a state, and are seldom met again"),
     "similar_bodies": (16, ANY, "bodies that begin alike: of more the oldest is forgotten"),
     "kept_token_sets": (64, ANY, "token sets kept with one body token set: of more all are forgotten"),
     "kept_beside_row": (16, ANY, "tokens beside a row: with more it is written out, since many masks are made of it"),

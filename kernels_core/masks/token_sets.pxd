@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
@@ -6,7 +6,6 @@ from libcpp.vector cimport vector
 from kernels_core.automata.word_trie cimport Prefix
 from kernels_core.earley.machine cimport Machine
 from kernels_core.earley.records cimport SetRec
-from kernels_core.masks.suffixes cimport SuffixTrie, SuffixMatches
 from kernels_core.masks.whole_subtrees cimport WholeSubtrees
 from kernels_core.masks.trie cimport TokenTrie
 from kernels_core.masks.trie_walk cimport Suffix, TrieWalk
@@ -22,6 +21,35 @@ cdef enum Storage:
     BITSET = 2       # one bit an id
     DIFFERENCE = 3   # ids beyond those that `reference` accepts, and ids that it lacks
     PROFILE = 4         # by iterations needed: see `iterations`
+
+
+cdef struct SuffixNode:
+    # A node in the trie of what remains of uncertain tokens; it lies beside its siblings.
+    int32_t child_first     # its children: places in the same vector
+    int32_t token_first     # its tokens: places in the token set's `ids`
+    int32_t token_past
+    uint16_t child_count
+    uint8_t byte
+
+
+cdef cppclass SuffixTrie:
+    vector[SuffixNode] nodes    # level by level, the root first; siblings in the order of their bytes
+    vector[uint8_t] bytes       # theirs again, so that siblings lie in a line
+
+
+cdef struct SuffixVisit:
+    int32_t node        # whose children are tried
+    SetRec* set         # where the parser is behind it
+
+
+cdef cppclass SuffixMatches:
+    # What `find_suffixes` found, and its scratch: one that is kept has room.
+    vector[int32_t] places      # in the token set's `ids`
+    vector[SuffixVisit] todo
+    # What was found of a reference last: token sets of one word after the other refer to the same, for one caller.
+    shared_ptr[void] reference
+    SetRec* caller
+    vector[int32_t] kept
 
 
 cdef cppclass Cap:
@@ -66,9 +94,10 @@ cdef void point_dense(TokenSet* tokens, TokenTrie trie) noexcept nogil
 cdef int depth_of(TokenSet* tokens) noexcept nogil
 cdef int add_uncertain(TokenSet* tokens, Machine machine, SetRec* caller, SuffixMatches& matches,
                        vector[int32_t]& found) except -1 nogil
+cdef int find_suffixes(const SuffixTrie& suffixes, Machine machine, SetRec* caller,
+                       SuffixMatches& matches) except -1 nogil
 cdef void write_accepted(TokenSet* tokens, uint32_t* row, int32_t words) noexcept nogil
-cdef void sort_suffixes(vector[Suffix]& suffixes) noexcept nogil
-cdef void build_suffix_trie(TokenSet* result, vector[Suffix]& suffixes) noexcept nogil
+cdef void keep_suffixes(TokenSet* result, vector[Suffix]& suffixes) noexcept nogil
 cdef void store_accepted(TokenSet* made, TokenTrie trie, TrieWalk& found) noexcept nogil
 cdef void store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& accepted,
                            vector[int32_t]& removed) noexcept nogil

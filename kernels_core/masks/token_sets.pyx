@@ -16,25 +16,18 @@ Read on: `strategy.pyx` (which state is the reference), `trie_walk.pyx` (one mac
 (what need not be walked).
 """
 
-from libc.stdint cimport uint16_t
 from libc.string cimport memcmp
 from cython.operator cimport dereference, preincrement
 from libcpp.algorithm cimport binary_search, inplace_merge, sort, unique
 
 from kernels_core.earley.machine cimport step
+from kernels_core.earley.records cimport C_BOTTOM
+from kernels_core.masks.bits cimport lowest, ms_mix
 from kernels_core.masks.excluded_words cimport find_words
-from kernels_core.masks.mask_table cimport MaskRec, digest, ms_mix, write_mask
-from kernels_core.masks.suffixes cimport SuffixNode, SuffixTrie, find_suffixes
+from kernels_core.masks.mask_table cimport MaskRec, digest, write_mask
 from kernels_core.masks.thresholds cimport thresholds
-from kernels_core.masks.trie cimport TrieNode, all_children, live_children
-from kernels_core.masks.trie_walk cimport Run, Suffix, Visit, TrieWalk, add_suffixes, forget, walk_trie
-
-cdef extern from *:
-    int __builtin_ctz(unsigned int) nogil
-    int __builtin_ctzll(unsigned long long) nogil
-
-
-cdef int32_t BOTTOM_FRAME = 1
+from kernels_core.masks.trie cimport TrieNode, all_children, live_children, live_places
+from kernels_core.masks.trie_walk cimport Run, Suffix, TrieWalk, Visit, add_suffixes, forget, walk_trie
 
 
 cdef bint _are_one(const Suffix& a, const Suffix& b) noexcept nogil:
@@ -70,6 +63,35 @@ cdef int add_uncertain(TokenSet* tokens, Machine machine, SetRec* caller, Suffix
             matches.kept = matches.places
         part = part.reference.get()
         _add_found(part, tokens, matches, found)
+    return 0
+
+
+cdef int find_suffixes(const SuffixTrie& suffixes, Machine machine, SetRec* caller,
+                       SuffixMatches& matches) except -1 nogil:
+    """Find the tokens of a token set whose suffix `caller` takes; with the machine's lock held.
+
+    `matches.places` gets where in the set's `ids` they are.
+    """
+    cdef SuffixVisit at
+    cdef const SuffixNode* node
+    cdef int32_t[256] found
+    cdef int32_t n, m, place
+    matches.places.clear()
+    matches.todo.clear()
+    if suffixes.nodes.empty():
+        return 0
+    matches.todo.push_back(SuffixVisit(0, caller))
+    while not matches.todo.empty():
+        at = matches.todo.back()
+        matches.todo.pop_back()
+        n = live_places(suffixes.bytes.data(), suffixes.nodes[at.node].child_first, suffixes.nodes[at.node].child_count,
+                        at.set.live, found)
+        for m in range(n):          # a live byte leads somewhere; where, is asked if more follows
+            node = &suffixes.nodes[found[m]]
+            for place in range(node.token_first, node.token_past):
+                matches.places.push_back(place)
+            if node.child_count:
+                matches.todo.push_back(SuffixVisit(found[m], step(machine, at.set, node.byte)))
     return 0
 
 
@@ -163,7 +185,7 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, WholeSubtrees subtre
     cdef vector[int32_t] accepted, removed
     cdef vector[Visit] todo
     cdef TrieWalk found
-    cdef SetRec* start = machine.single(state, BOTTOM_FRAME, counter)
+    cdef SetRec* start = machine.single(state, C_BOTTOM, counter)
     made.reset(new TokenSet())
     made.get().dense = NULL
     found.follow, found.hands_over, found.closing_byte = follow, hands_over, -1
@@ -182,8 +204,7 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, WholeSubtrees subtre
         sort(found.handovers.begin(), found.handovers.end())        # each part of the vocabulary finds them anew
         found.handovers.erase(unique(found.handovers.begin(), found.handovers.end()), found.handovers.end())
         made.get().handovers.swap(found.handovers)
-    sort_suffixes(found.suffixes)
-    build_suffix_trie(made.get(), found.suffixes)
+    keep_suffixes(made.get(), found.suffixes)
     result = made
     return 0
 
@@ -265,12 +286,6 @@ cdef bint _walk_difference(TokenTrie trie, Machine machine, vector[Visit]& todo,
     return True
 
 
-cdef void sort_suffixes(vector[Suffix]& suffixes) noexcept nogil:
-    """In order, each once."""
-    sort(suffixes.begin(), suffixes.end(), _before)
-    suffixes.erase(unique(suffixes.begin(), suffixes.end(), _are_one), suffixes.end())
-
-
 cdef void store_accepted(TokenSet* made, TokenTrie trie, TrieWalk& found) noexcept nogil:
     """As ids if they are few, accepted or not, else as one bit for all ids."""
     cdef vector[Run]* runs = &found.class_runs if found.in_class_trie else &found.runs       # ascending
@@ -330,7 +345,7 @@ cdef void _list_missing(TokenSet* made, TokenTrie trie) noexcept nogil:
     for w in range(trie.words):
         word = trie.everything[w] & ~made.bits[w]
         while word:
-            made.lacking.push_back(32 * w + __builtin_ctz(word))
+            made.lacking.push_back(32 * w + lowest(word))
             word &= word - 1
     vector[uint32_t]().swap(made.bits)
     made.dense, made.dense_population = trie.everything.data(), trie.token_count
@@ -406,21 +421,29 @@ cdef void _sort_ids(vector[int32_t]& ids, int32_t words) noexcept nogil:
     for b in range(<int32_t>touched.size()):
         block = touched[b]
         while block:
-            w = 64 * b + __builtin_ctzll(block)
+            w = 64 * b + lowest(block)
             block &= block - 1
             word = marks[w]
             while word:
-                ids.push_back(32 * w + __builtin_ctz(word))
+                ids.push_back(32 * w + lowest(word))
                 word &= word - 1
 
 
-cdef void build_suffix_trie(TokenSet* result, vector[Suffix]& suffixes) noexcept nogil:
-    """Put `suffixes`, which are sorted, in place of those that `result` has: level by level, the root first."""
+cdef void keep_suffixes(TokenSet* result, vector[Suffix]& suffixes) noexcept nogil:
+    """Put `suffixes`, which get sorted, in place of those that `result` has: level by level, the root first.
+
+    Most of what is tried has no place behind the rule: of a hundred bytes that may follow a string a caller takes two
+    or three.  In preorder each of the others would be a line of memory that is fetched to be passed over, so siblings
+    lie together, as in `trie.TokenTrie.child_edges`.
+    """
     cdef SuffixTrie* trie = &result.suffix_trie
     cdef vector[int32_t] past, depths       # beside the nodes: the suffix behind those below, and how many bytes are read
-    cdef int32_t at, depth, count = <int32_t>suffixes.size()
+    cdef int32_t at, depth, count
     cdef size_t i = 0
     cdef uint8_t byte
+    sort(suffixes.begin(), suffixes.end(), _before)
+    suffixes.erase(unique(suffixes.begin(), suffixes.end(), _are_one), suffixes.end())
+    count = <int32_t>suffixes.size()
     trie.nodes.clear()
     trie.bytes.clear()
     result.ids.clear()

@@ -113,8 +113,6 @@ cdef int class_of(uint8_t byte) noexcept nogil
 cdef const uint64_t* bytes_of_class(int class_) noexcept nogil
 cdef int plain_next(int mode, int32_t byte) noexcept nogil
 cdef void tabulate_classes(const vector[int16_t]& next_state, vector[int16_t]& next_by_class) noexcept nogil
-cdef int32_t live_child_edges(TokenTrie trie, int32_t first, int32_t count, const uint64_t* live,
-                              int32_t* found) noexcept nogil
 cdef int32_t live_places(const uint8_t* bytes, int32_t first, int32_t count, const uint64_t* live,
                          int32_t* found) noexcept nogil
 cdef int32_t live_children(TokenTrie trie, int32_t node, const uint64_t* live, int32_t* found) noexcept nogil

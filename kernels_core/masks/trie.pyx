@@ -15,15 +15,10 @@ Strings and comments take each part at once that has nothing which ends them.
 from libc.string cimport memchr
 
 from kernels_core.grammar.plain_text cimport NO_DELIMITER, delimiter_of
-from kernels_core.masks.bits cimport ones
-from kernels_core.masks.mask_table cimport ms_mix
+from kernels_core.masks.bits cimport lowest, ms_mix, ones
 from kernels_core.masks.thresholds cimport thresholds
 
 from kernels_core.errors import TokenizerError
-
-cdef extern from *:
-    int __builtin_ctzll(unsigned long long) nogil
-
 
 MAX_TOKEN_BYTES = 65_535
 cdef int32_t FEW_CHILDREN = 8      # are looked at one by one
@@ -384,7 +379,7 @@ cdef void tabulate_classes(const vector[int16_t]& next_state, vector[int16_t]& n
             for w in range(4):
                 word = ms_classes[class_][w]
                 while word:
-                    target = next_state[256 * state + 64 * w + __builtin_ctzll(word)]
+                    target = next_state[256 * state + 64 * w + lowest(word)]
                     word &= word - 1
                     common = target if common == SEVERAL - 1 or common == target else SEVERAL
             next_by_class[BYTE_CLASSES * state + class_] = common
@@ -397,7 +392,7 @@ cdef uint8_t first_of_class(uint8_t byte) noexcept nogil:
         return byte
     while ms_classes[class_][w] == 0:
         w += 1
-    return <uint8_t>(64 * w + __builtin_ctzll(ms_classes[class_][w]))
+    return <uint8_t>(64 * w + lowest(ms_classes[class_][w]))
 
 
 # -- characters
@@ -449,23 +444,6 @@ cdef uint16_t _modes_before(uint8_t byte, uint16_t after) noexcept nogil:
 
 # -- from child to child -----------------------------------------------------------------------------------------------
 
-cdef int32_t live_child_edges(TokenTrie trie, int32_t first, int32_t count, const uint64_t* live,
-                              int32_t* found) noexcept nogil:
-    """The places from `first` to `first + count` in `child_edges` whose bytes are in `live` (four words); how many.
-
-    `found` has room for 256.
-    """
-    cdef const ChildEdge* child_edges = trie.child_edges.data()
-    cdef int32_t k, n = 0
-    if count <= FEW_CHILDREN:
-        for k in range(first, first + count):
-            if live[child_edges[k].byte >> 6] >> (child_edges[k].byte & 63) & 1:
-                found[n] = k
-                n += 1
-        return n
-    return live_places(trie.child_bytes.data(), first, count, live, found)
-
-
 cdef int32_t live_places(const uint8_t* bytes, int32_t first, int32_t count, const uint64_t* live,
                          int32_t* found) noexcept nogil:
     """The places from `first` to `first + count` in `bytes`, no two alike, whose bytes are in `live`; how many.
@@ -484,7 +462,7 @@ cdef int32_t live_places(const uint8_t* bytes, int32_t first, int32_t count, con
     for w in range(4):
         word = live[w]
         while word:
-            place = <const uint8_t*>memchr(bytes + first, 64 * w + __builtin_ctzll(word), count)
+            place = <const uint8_t*>memchr(bytes + first, 64 * w + lowest(word), count)
             word &= word - 1
             if place != NULL:
                 found[n] = <int32_t>(place - bytes)
@@ -495,7 +473,7 @@ cdef int32_t live_places(const uint8_t* bytes, int32_t first, int32_t count, con
 cdef int32_t live_children(TokenTrie trie, int32_t node, const uint64_t* live, int32_t* found) noexcept nogil:
     """The children of `node` whose bytes are in `live`, as nodes, to `found`; how many."""
     cdef int32_t first = trie.nodes[node].child_first, k
-    cdef int32_t n = live_child_edges(trie, first, trie.nodes[node + 1].child_first - first, live, found)
+    cdef int32_t n = live_places(trie.child_bytes.data(), first, trie.nodes[node + 1].child_first - first, live, found)
     for k in range(n):
         found[k] = trie.children[found[k]]
     return n

@@ -18,17 +18,13 @@ Read on: `trie_walk.pyx`, which asks.
 
 from libcpp.utility cimport pair
 
+from kernels_core.earley.interning cimport last_alike
 from kernels_core.earley.machine cimport step
-from kernels_core.earley.transitions cimport last_alike
 from kernels_core.laboratory cimport WHOLE_SUBTREES, has
-from kernels_core.masks.bits cimport ones
+from kernels_core.masks.bits cimport lowest, ones
 from kernels_core.masks.self_loops cimport loop_of
 from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie cimport bytes_of_class, plain_next
-
-cdef extern from *:
-    int __builtin_ctzll(unsigned long long) nogil
-
 
 cdef int32_t LENGTHS = 1 << 30      # more bytes than any token has
 
@@ -64,7 +60,7 @@ cdef class WholeSubtrees:
         for w in range(4):
             word = bytes[w]
             while word:
-                target = step(self.machine, source, <uint8_t>(64 * w + __builtin_ctzll(word)))
+                target = step(self.machine, source, <uint8_t>(64 * w + lowest(word)))
                 word &= word - 1
                 if common == NULL:
                     common = target
@@ -140,7 +136,7 @@ cdef class WholeSubtrees:
         self.targets.clear()
         for w in range(2):
             while todo.word[w]:
-                byte = 64 * w + __builtin_ctzll(todo.word[w])
+                byte = 64 * w + lowest(todo.word[w])
                 target = step(self.machine, source, <uint8_t>byte)
                 alike = _from_to(byte, last_alike(source, <uint8_t>byte), w)
                 todo.word[w] &= ~alike

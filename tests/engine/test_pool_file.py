@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, PoolFileError
-from kernels_core.masks.pool_file import LAYOUT, digest_of
+from kernels_core.masks.pool import LAYOUT, digest_of
 from tests.engine.driver import mask, tokenizer
 from tests.engine.test_against_reference import Oracle
 from tests.strategies import World, texts, worlds

@@ -39,7 +39,7 @@ from kernels_core.grammar.ir import (
     walk,
 )
 from kernels_core.grammar.needs import can_be_met
-from kernels_core.masks.token_verdicts import kept
+from kernels_core.masks.questions import kept
 from tests.engine.driver import STOP, VARIANTS, compiled, follow, mask, some_variants, tokenizer
 from tests.reference import Recogniser
 from tests.reference.masks import mask_at

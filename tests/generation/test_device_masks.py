@@ -167,11 +167,12 @@ def test_a_number_that_is_used_again_means_another_mask(compiler: GrammarCompile
     there = DeviceMasks(PADDED, "cpu")
     numbers, keys = set(), set()
     for count in range(1, 40):
-        masks = read(GrammarMatcher(allowing(compiler, random, count)))
-        numbers.add(int(masks.numbers()[0]))
+        matcher = GrammarMatcher(allowing(compiler, random, count))
+        masks = read(matcher)
+        numbers.add(matcher.mask_number())
         keys.add(int(masks.keys()[0]))
         check(there, masks, there.slots(masks))
-        del masks
+        del masks, matcher
     assert len(numbers) == 1
     assert len(keys) == 39
 

@@ -19,7 +19,7 @@ from kernels_core.inspect.classic import Chart, in_common
 from kernels_core.inspect.look import RestCaller, rest_callers, token_sets
 from kernels_core.inspect.pairs import Pairs
 from kernels_core.inspect.snapshots import EarleyItem, Ids, StateTokens, TokenSets
-from kernels_core.masks.token_verdicts import kept
+from kernels_core.masks.questions import kept
 
 
 class Shadow:

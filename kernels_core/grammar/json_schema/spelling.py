@@ -406,7 +406,7 @@ class _Labels(Speller):
 def _label(ranges: Ranges, any_spelling: bool) -> Node:
     """One character of `ranges` on an edge of a diagram.
 
-    An automaton that calls nothing shows what is inside the string (`masks/body_automata.pyx`), and all grammars share
+    An automaton that calls nothing shows what is inside the string (`masks/string_bodies.pyx`), and all grammars share
     it.
     """
     return _Labels(RuleBook(), any_spelling=any_spelling).spelt(ranges)

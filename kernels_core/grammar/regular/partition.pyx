@@ -5,7 +5,7 @@ Valmari's partition refinement (Inf. Proc. Letters 112, 2012): states are split 
 states that they lead to, until neither splits.  Edges that are missing are not looked at, so m edges take O(m log m)
 steps whatever the number of letters.
 
-Read on: `dfa_tables.pyx` and `../../baselines/minimal.pyx`, which make automata smaller with it.
+Read on: `dfa_tables.pyx`, `../../masks/string_bodies.pyx`, `../../baselines/minimal.pyx`: they make automata smaller.
 """
 
 from libcpp.algorithm cimport is_sorted, stable_sort
@@ -22,7 +22,7 @@ cdef bint _before(const Arrow& a, const Arrow& b) noexcept nogil:
     return a.label < b.label
 
 
-cdef void _begin_set(Partition* sets, int32_t first, int32_t past) noexcept:
+cdef void _begin_set(Partition* sets, int32_t first, int32_t past) noexcept nogil:
     """The elements from `first` up to `past`, which are the next, are a set."""
     cdef int32_t i
     for i in range(first, past):
@@ -34,7 +34,7 @@ cdef void _begin_set(Partition* sets, int32_t first, int32_t past) noexcept:
     sets.marked.push_back(0)
 
 
-cdef void _mark(Partition* sets, int32_t element) noexcept:
+cdef void _mark(Partition* sets, int32_t element) noexcept nogil:
     cdef int32_t of = sets.set_of[element], at = sets.place[element], to = sets.first[of] + sets.marked[of]
     if at < to:
         return      # is marked already
@@ -47,7 +47,7 @@ cdef void _mark(Partition* sets, int32_t element) noexcept:
     sets.marked[of] += 1
 
 
-cdef void _split(Partition* sets) noexcept:
+cdef void _split(Partition* sets) noexcept nogil:
     """Marked elements leave their sets, or the others do where these are fewer: the smaller half is looked at again."""
     cdef int32_t of, middle, fresh, i
     while not sets.touched.empty():
@@ -72,7 +72,7 @@ cdef void _split(Partition* sets) noexcept:
 
 
 cdef void coarsest_partition(int32_t size, vector[Arrow]& arrows, vector[uint8_t]& accepts,
-                             vector[int32_t]& block_of) noexcept:
+                             vector[int32_t]& block_of) noexcept nogil:
     """`block_of[s]` becomes the block of state s, of `size` states, none of them dead.  Orders `arrows` by label."""
     cdef Partition states, edges
     cdef vector[int32_t] into, entering

@@ -1,32 +1,131 @@
 # distutils: language = c++
-"""Tell for every token whether one state accepts it, rejects it, or leaves it uncertain, and where it leaves the rule.
+"""Answer what inspection asks of token sets: who holds which, and what one says of every token.
 
-The engine never needs all of this at once: its own token sets are for some callers, or differences to others.  So one is
-made for any caller, as the engine makes them, and is not kept.
-Read on: `token_sets.pyx`, `../inspect/look.py` (who asks).
+Token sets never change and are shared by pointer, so two holders of one address share it: nothing has to be written
+down while masks are made.  An address names a token set as long as somebody holds it.
+
+Whether a state accepts a token, rejects it, or leaves it uncertain, and where it leaves the rule, the engine never
+needs to know of all tokens at once: its own token sets are for some callers, or differences to others.  So one is made
+for any caller, as the engine makes them, and is not kept.
+
+Read on: `token_sets.pyx`; who asks: `../inspect/sharing.py`, `../inspect/look.py`.
 """
 
 from cython.operator cimport dereference, preincrement
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.mutex cimport mutex, unique_lock
+from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
+from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport COUNTED
+from kernels_core.earley.records cimport SetRec
 from kernels_core.masks.cache cimport FILTERED, MaskCache
-from kernels_core.masks.pool cimport PoolKey
-from kernels_core.masks.suffixes cimport SuffixMatches, find_suffixes
-from kernels_core.masks.token_sets cimport TokenSet, compute_token_set, token_set_bytes, write_accepted
+from kernels_core.masks.pool cimport PoolEntry, PoolKey, TokenSetPool
+from kernels_core.masks.strategy cimport BOTH_TAKE
+from kernels_core.masks.token_sets cimport (
+    PROFILE, SuffixMatches, TokenSet, compute_token_set, find_suffixes, token_set_bytes, write_accepted,
+)
 from kernels_core.masks.trie cimport TokenTrie
 
 from kernels_core.masks.strategy import STRATEGIES
 
 from numpy import empty, flatnonzero, zeros
 
-cdef uint8_t ACCEPTED = 1, REFUSED = 2, TAKEN = 3      # the last two: uncertain, by what the callers say; 0: rejected
 cdef tuple STORAGE = ("list", "complement", "bitset", "difference", "iterations")
+cdef uint8_t ACCEPTED = 1, REFUSED = 2, TAKEN = 3      # the last two: uncertain, by what the callers say; 0: rejected
 
+# What `callers` begins with where its bytes are those that callers take of what the state itself takes.
+OF_STATE = BOTH_TAKE
+
+
+def held_by(MaskCache masks not None):
+    """The token sets of one grammar: (address, state, callers' bytes, form, storage, bytes of its own) for each use.
+
+    `form`: "verdicts" (for any caller, or for those that go on with the bytes in `callers`), "filtered" (after the
+    lookahead), or "iterations".  `callers` is 0 for any caller, else a `Follow.key`.
+    One token set may be used at several states.  Waits for the machine's lock.
+    """
+    cdef unique_lock[mutex] _held
+    cdef list rows = []
+    cdef unordered_map[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]].iterator kept
+    cdef unordered_map[uint64_t, shared_ptr[TokenSet]].iterator one
+    cdef TokenSet* tokens
+    cdef uint64_t callers
+    with nogil:
+        _held = unique_lock[mutex](masks.machine.lock[0])
+    kept = masks.states.begin()
+    while kept != masks.states.end():
+        callers = dereference(kept).first
+        one = dereference(kept).second.begin()
+        while one != dereference(kept).second.end():
+            tokens = dereference(one).second.get()
+            form = "filtered" if callers == FILTERED else "iterations" if tokens.storage == PROFILE else "verdicts"
+            rows.append((<size_t>tokens, <int32_t>(dereference(one).first >> 36),
+                         0 if callers == FILTERED else callers, form,
+                         STORAGE[<int>tokens.storage], token_set_bytes(tokens)))
+            preincrement(one)
+        preincrement(kept)
+    return rows
+
+
+def made_by(MaskCache masks not None, int first=0):
+    """(address, state, nanoseconds, storage) of the token sets computed in `masks` from number `first` on, in order."""
+    cdef size_t i
+    cdef TokenSet* tokens
+    cdef unique_lock[mutex] _held
+    cdef list rows = []
+    with nogil:
+        _held = unique_lock[mutex](masks.machine.lock[0])
+    for i in range(<size_t>max(first, 0), masks.made.size()):
+        tokens = <TokenSet*>masks.made[i].tokens      # held by `masks.states` for good
+        rows.append((<size_t>tokens, masks.made[i].state, masks.made[i].nanoseconds, STORAGE[<int>tokens.storage]))
+    return rows
+
+
+def pooled(TokenSetPool pool not None):
+    """(address, bytes counted, clock of last use) of every entry of the pool; one token set may have several."""
+    cdef unique_lock[mutex] _held
+    cdef list rows = []
+    cdef pair[string, PoolEntry] item
+    with nogil:
+        _held = unique_lock[mutex](pool.lock)
+    for item in pool.entries:
+        rows.append((<size_t>item.second.tokens.get(), item.second.nbytes, item.second.used))
+    return rows
+
+
+def rules_of(MaskCache masks not None, list states):
+    """The rules' numbers of automaton states (-1: a pseudo-state); no state is expanded for it."""
+    cdef int32_t state, count = <int32_t>masks.machine.tables.states.size()
+    cdef list rules = []
+    for state in states:
+        if not 0 <= state < count:
+            raise IndexError(f"no state {state}: there are {count}")
+        rules.append(masks.machine.tables.states[state].rule)
+    return rules
+
+
+def visited(MaskCache masks not None):
+    """(number, (state, frame, counter) items) of every interned set whose mask was made, in order of numbers."""
+    cdef unique_lock[mutex] _held
+    cdef list rows = []
+    cdef size_t i
+    cdef int32_t k
+    cdef SetRec* record
+    with nogil:
+        _held = unique_lock[mutex](masks.machine.lock[0])
+    for i in range(masks.machine.sets.size()):
+        record = masks.machine.sets[i]
+        if record.mask != NULL:
+            rows.append((record.number, [(record.items[k].state, record.items[k].frame, record.items[k].counter)
+                                         for k in range(record.count)]))
+    return rows
+
+
+# -- verdicts ----------------------------------------------------------------------------------------------------------
 
 def verdicts(MaskCache masks, int state, int counter, list frames):
     """All tokens' verdicts at one state for the callers in `frames`, as a dict of arrays.
