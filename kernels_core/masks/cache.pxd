@@ -85,6 +85,7 @@ cdef class MaskCache:
     cdef vector[Chosen] chosen             # scratch: the token sets that it is made of,
     cdef vector[Handed] handed             # ... where its callers went on by themselves,
     cdef vector[int32_t] singles           # ... and ids that are allowed one by one
+    cdef unordered_map[size_t, unordered_map[size_t, vector[int32_t]]] leaving      # by iteration set and caller
     cdef SuffixMatches matches                       # scratch
     cdef int64_t mask_misses, mask_hits, walks, state_misses, state_hits, pool_hits, partial_hits, dropped
     cdef int64_t sets_with_mask
@@ -104,6 +105,7 @@ cdef class MaskCache:
     cdef int _hand_over(self, TokenSet* tokens, SetRec* caller) except -1 nogil
     cdef int32_t _iterations_left(self, Item item) noexcept nogil
     cdef int _allow_leaving(self, TokenSet* iterations, SetRec* caller, const Item& item) except -1 nogil
+    cdef vector[int32_t]* _leaving(self, TokenSet* iterations, SetRec* caller) except NULL nogil
     cdef int _add_token_sets(self, SetRec* record) except -1 nogil
     cdef void _note_strategies(self, SetRec* record, uint16_t used) noexcept nogil
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil

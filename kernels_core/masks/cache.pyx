@@ -254,11 +254,18 @@ cdef class MaskCache:
         cdef int32_t missing = self.machine.tables.min_iterations[self.machine.tables.states[item.state].rule]
         cdef int32_t left = self._iterations_left(item), place
         missing -= item.counter
-        find_suffixes(iterations.suffix_trie, self.machine, caller, self.matches)
-        for place in self.matches.places:
+        for place in self._leaving(iterations, caller)[0]:
             if iterations.iterations[place] >= missing and (left < 0 or iterations.iterations[place] <= left):
                 self.singles.push_back(iterations.ids[place])
         return 0
+
+    cdef vector[int32_t]* _leaving(self, TokenSet* iterations, SetRec* caller) except NULL nogil:
+        """The places of the tokens whose suffix `caller` takes: no count decides that, so it is found once a caller."""
+        cdef unordered_map[size_t, vector[int32_t]]* callers = &self.leaving[<size_t>iterations]
+        if not callers.count(<size_t>caller):
+            find_suffixes(iterations.suffix_trie, self.machine, caller, self.matches)
+            callers[0][<size_t>caller] = self.matches.places
+        return &callers[0][<size_t>caller]
 
     cdef int32_t _iterations_left(self, Item item) noexcept nogil:
         """Iterations that a counted item may still complete; -1: any number."""

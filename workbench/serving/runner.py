@@ -87,8 +87,10 @@ class Job:
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
 
     async def __aiter__(self) -> AsyncIterator[Chunk]:
-        """The chunks, the last of which has a `finish_reason`; raises what ended it instead.  `together` reads jobs that were
-        handed over beside others."""
+        """The chunks, the last of which has a `finish_reason`; raises what ended it instead.
+
+        `together` reads jobs that were handed over beside others.
+        """
         async for _, chunk in together([self]):
             yield chunk
 
