@@ -149,7 +149,6 @@ cdef class DirectWalk:
         cdef const SelfLoop* loop = found.get()
         cdef size_t i
         if not loop.bits.empty():
-            self.draft.hold(<shared_ptr[void]>found)
             self.draft.rows.push_back(
                 Dense(Row(loop.bits.data(), loop.population, loop.hash), NULL, <shared_ptr[void]>found))
             return

@@ -44,7 +44,6 @@ cdef class MaskTable:
     cdef int begin(self) except -1 nogil
     cdef void _end(self) noexcept nogil
     cdef void _clear(self) noexcept nogil
-    cdef void hold(self, const shared_ptr[void]& owner) noexcept nogil
     cdef void add_rows(self) noexcept nogil
     cdef void add_dense(self, const uint32_t* words, int32_t population, uint64_t hash,
                         vector[int32_t]& removed) noexcept nogil

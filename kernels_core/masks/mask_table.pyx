@@ -159,19 +159,19 @@ cdef class MaskTable:
         self.main_population = 0
         self.main_hash = 0
 
-    cdef void hold(self, const shared_ptr[void]& owner) noexcept nogil:
-        """Keep the owner of a row that the draft is given."""
-        self.held[<size_t>owner.get()] = owner
-
     cdef void add_rows(self) noexcept nogil:
         """Allow what is in `rows`, as one row where little is lacking."""
         cdef vector[int32_t] nothing, lacking
-        cdef shared_ptr[RowUnion] made = unite(self.unions, self.rows, &lacking)
+        cdef shared_ptr[RowUnion] made
         cdef vector[int32_t]* removed
         cdef Row row
         cdef size_t i
+        for i in range(self.rows.size()):
+            if self.rows[i].lacking == NULL:        # of a self-loop; token sets are kept by their states
+                self.held[<size_t>self.rows[i].owner.get()] = self.rows[i].owner
+        made = unite(self.unions, self.rows, &lacking)
         if made.get() != NULL:
-            self.hold(<shared_ptr[void]>made)
+            self.held[<size_t>made.get()] = <shared_ptr[void]>made
         sort(self.rows.begin(), self.rows.end(), _larger)        # the others are added to the largest
         for i in range(self.rows.size()):
             row = self.rows[i].row

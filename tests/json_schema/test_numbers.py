@@ -26,10 +26,11 @@ from kernels_core.grammar.json_schema.numbers import (
     NO_NUMBERS,
     Numbers,
     Piece,
+    in_one,
     interval,
     multiples,
     points,
-    shared,
+    united,
 )
 from kernels_core.grammar.regular.dfa import TooManyStates
 from kernels_core.grammar.rulebook import RuleBook
@@ -129,14 +130,30 @@ def test_text_of_random_sets(pair: tuple[Numbers, Membership], values: list[Frac
 
 
 @given(st.lists(sets, min_size=1, max_size=5), st.lists(decimals, min_size=5, max_size=25))
-def test_what_is_in_some_set_and_what_in_two(pairs: list[tuple[Numbers, Membership]], values: list[Fraction]) -> None:
-    in_any, in_two = shared([numbers for numbers, _ in pairs])
+def test_what_is_in_one_set_and_what_is_taken_away(
+    pairs: list[tuple[Numbers, Membership]], values: list[Fraction]
+) -> None:
+    first, others = pairs[0][0], united(numbers for numbers, _ in pairs[1:])
+    once, left = in_one([numbers for numbers, _ in pairs]), first - others
     for numbers, _ in pairs:
         values += [bound for piece in numbers.whole for bound in (piece.low, piece.high) if bound is not None]
     for value in values:
-        holders = sum(inside(value) for _, inside in pairs)
-        assert any(value in piece for piece in in_any.whole) == (holders > 0), value
-        assert any(value in piece for piece in in_two.whole) == (holders > 1), value
+        holders = [inside(value) for _, inside in pairs]
+        assert any(value in piece for piece in once.whole) == (sum(holders) == 1), value
+        assert any(value in piece for piece in left.whole) == (holders[0] and sum(holders) == 1), value
+
+
+def test_alternatives_that_are_multiples_within_bounds_stay_few() -> None:
+    primes = (2, 3, 5, 7, 11, 13, 17, 19)
+    sets = [
+        multiples(Fraction(p)) & interval(Fraction(-7 * p), Fraction(1000), low_open=False, high_open=False)
+        for p in primes
+    ]
+    once = in_one(sets)
+    assert len(once.whole) < 100
+    for value in range(-140, 1010):
+        holders = [p for p in primes if value % p == 0 and -7 * p <= value <= 1000]
+        assert any(Fraction(value) in piece for piece in once.whole) == (len(holders) == 1), value
 
 
 @pytest.mark.report(

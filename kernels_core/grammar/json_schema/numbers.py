@@ -152,6 +152,7 @@ def _unite(pieces: Iterable[Piece]) -> Pieces:
         return tuple(joined)
     # A single number lies in no other one: only what is wider is looked at.
     wide = [piece for piece in joined if piece.point is None]
+    look(200 * len(joined) * len(wide))
     return tuple(piece for piece in joined if not any(other is not piece and _inside(piece, other) for other in wide))
 
 
@@ -212,6 +213,17 @@ def _complement(pieces: Pieces) -> Pieces:
     return tuple(outside)
 
 
+def _without(pieces: Pieces, taken: Pieces) -> Pieces:
+    """What is taken away is cut to the bounds of `pieces` first.  Of multiples and what is no multiple it is taken away
+    one by one, since their complements, which have no bounds, multiply."""
+    taken = _intersect(pieces, taken)
+    stepped = [piece for piece in taken if piece.step or piece.gaps]
+    left = _intersect(pieces, _complement(tuple(piece for piece in taken if not (piece.step or piece.gaps))))
+    for piece in stepped:
+        left = _intersect(left, _complement((piece,)))
+    return left
+
+
 @dataclass(frozen=True, slots=True)
 class Numbers:
     """Values allowed for texts made of digits alone (`whole`) and for texts with a point or an exponent (`pointed`)."""
@@ -244,6 +256,12 @@ class Numbers:
     def __invert__(self) -> Numbers:
         whole = _complement(self.whole)
         return Numbers(whole, whole if self.whole is self.pointed else _complement(self.pointed))
+
+    def __sub__(self, other: Numbers) -> Numbers:
+        whole = _without(self.whole, other.whole)
+        if self.whole is self.pointed and other.whole is other.pointed:
+            return Numbers(whole, whole)
+        return Numbers(whole, _without(self.pointed, other.pointed))
 
     @property
     def integral(self) -> bool:
@@ -317,12 +335,18 @@ def united(sets: Iterable[Numbers]) -> Numbers:
     return Numbers(whole, _unite(piece for one in sets for piece in one.pointed))
 
 
-def shared(sets: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
-    """The numbers in any of `sets`, of which there is one at least, and those in two of them."""
+def in_one(sets: Sequence[Numbers]) -> Numbers:
+    """The numbers in exactly one of `sets`, of which there is one at least."""
+    twice = _shared(sets)[1]
+    return united([numbers - twice for numbers in sets])
+
+
+def _shared(sets: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
+    """The numbers in any of `sets`, and those in two of them."""
     if len(sets) < 2:
         return sets[0], NO_NUMBERS
     middle = len(sets) // 2
-    (left, left_twice), (right, right_twice) = shared(sets[:middle]), shared(sets[middle:])
+    (left, left_twice), (right, right_twice) = _shared(sets[:middle]), _shared(sets[middle:])
     return left | right, united((left_twice, right_twice, left & right))
 
 

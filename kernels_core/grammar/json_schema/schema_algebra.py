@@ -21,7 +21,7 @@ from ..regular.dfa import is_empty
 from ..regular.languages import NOTHING, Language, Words, complement, intersection, union
 from . import items as item_shapes
 from . import members as member_shapes
-from .numbers import points, shared, united
+from .numbers import ALL_NUMBERS, NO_NUMBERS, in_one, points, united
 from .shapes import ANY_ITEMS, ANY_MEMBERS, ANYTHING, VOID, Items, Members, Shape, Tags, replace
 from .terms import FALSE, TRUE, AllOf, AnyOf, Complement, Constant, Exactly, Place, Term, in_any_order
 
@@ -365,8 +365,9 @@ class SchemaAlgebra:
             others = replace(shape, numbers=VOID.numbers, arrays=(), objects=())
             twice = self.join(twice, self.meet(seen, others))
             seen = self.join(seen, others)
-        in_any, in_two = shared([shape.numbers for shape in shapes])
-        once = self.meet(replace(seen, numbers=in_any), self.complement(replace(twice, numbers=in_two)))
+        # Numbers know a better way than to take away from all what is in two.
+        once = self.meet(replace(seen, numbers=ALL_NUMBERS), self.complement(replace(twice, numbers=NO_NUMBERS)))
+        once = replace(once, numbers=in_one([shape.numbers for shape in shapes]))
         arrays = [self.meet_arrays(within.arrays, shape.arrays) for shape in shapes]
         objects = [self.meet_objects(within.objects, shape.objects) for shape in shapes]
         found = replace(
