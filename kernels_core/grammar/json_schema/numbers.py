@@ -337,8 +337,8 @@ def united(sets: Iterable[Numbers]) -> Numbers:
 
 def in_one(sets: Sequence[Numbers]) -> Numbers:
     """The numbers in exactly one of `sets`, of which there is one at least."""
-    twice = _shared(sets)[1]
-    return united([numbers - twice for numbers in sets])
+    any_of_them, twice = _shared(sets)
+    return united([numbers - twice for numbers in sets]) if twice.whole or twice.pointed else any_of_them
 
 
 def _shared(sets: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
