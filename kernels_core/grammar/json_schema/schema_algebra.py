@@ -21,7 +21,7 @@ from ..regular.dfa import is_empty
 from ..regular.languages import NOTHING, Language, Words, complement, intersection, union
 from . import items as item_shapes
 from . import members as member_shapes
-from .numbers import ALL_NUMBERS, NO_NUMBERS, in_one, points, united
+from .numbers import in_one, points, united
 from .shapes import ANY_ITEMS, ANY_MEMBERS, ANYTHING, VOID, Items, Members, Shape, Tags, replace
 from .terms import FALSE, TRUE, AllOf, AnyOf, Complement, Constant, Exactly, Place, Term, in_any_order
 
@@ -360,14 +360,23 @@ class SchemaAlgebra:
         exact = self._inexact.isdisjoint(terms)
         if not exact:
             return self.meet(within, self.join(*shapes)), False
-        seen = twice = VOID
+        seen: Language = NOTHING
+        twice: Language = NOTHING
         for shape in shapes:
-            others = replace(shape, numbers=VOID.numbers, arrays=(), objects=())
-            twice = self.join(twice, self.meet(seen, others))
-            seen = self.join(seen, others)
-        # Numbers know a better way than to take away from all what is in two.
-        once = self.meet(replace(seen, numbers=ALL_NUMBERS), self.complement(replace(twice, numbers=NO_NUMBERS)))
-        once = replace(once, numbers=in_one([shape.numbers for shape in shapes]))
+            both = intersection(seen, shape.strings)
+            # Without complements, a union of patterns that have nothing in common is written as it stands.
+            if both != NOTHING and not is_empty(both):
+                twice = union(twice, both)
+            seen = union(seen, shape.strings)
+        strings = seen if twice == NOTHING else intersection(seen, complement(twice))
+        once = Shape(
+            sum(shape.null for shape in shapes) == 1,
+            frozenset(value for value in (True, False) if sum(value in shape.booleans for shape in shapes) == 1),
+            in_one([shape.numbers for shape in shapes]),
+            NOTHING if is_empty(strings) else strings,
+            (),
+            (),
+        )
         arrays = [self.meet_arrays(within.arrays, shape.arrays) for shape in shapes]
         objects = [self.meet_objects(within.objects, shape.objects) for shape in shapes]
         found = replace(
