@@ -332,7 +332,7 @@ cdef class Nfa:
     cdef int _spell_loop(self, Inlining lowering, Repeat node, int32_t source, int32_t target,
                          int32_t place) except -1:
         cdef Node item = <Node>node.held[0]
-        cdef int32_t at, after, count, number
+        cdef int32_t at, after, count
         cdef bint endless = node.maximum is None
         if not endless and node.maximum <= 1:
             if node.minimum == 0 or node.maximum == 0:
