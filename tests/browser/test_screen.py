@@ -255,7 +255,8 @@ def test_an_entry_rests_where_there_is_most_to_see(page: Page) -> None:
     page.get_by_test_id("gallery").select_option("union")
     expect(page.get_by_test_id("modes")).to_contain_text("width")
     page.wait_for_function(f"() => ({PLACE})() === 24")
-    page.wait_for_function(f"() => ({PLACE})() === 9")
+    page.wait_for_function(f"() => ({PLACE})() === 11")
+    expect(page.get_by_test_id("wanted-rows")).to_contain_text("height")
     expect(page.get_by_test_id("play")).to_have_text("↻")
     size = page.locator(".ms-first-bar").bounding_box()
     assert size

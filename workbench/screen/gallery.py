@@ -63,7 +63,7 @@ GALLERY: Final = (
         '{"name": "get_weather", "arguments": {"city": "Oslo", "unit": "kelvin"}}\n</tool_call>\n'
         "User: How warm is it in Lund?\nAssistant:",
         3,
-        "Look at celsius: the model wanted kelvin, which is no value of the enum.",
+        "Look at celsius: the model wanted kelvin, as in the prompt's example, which is no value of the enum.",
         until="</tool_call>",
         rests="celsius",
         chat=False,
@@ -82,7 +82,7 @@ GALLERY: Final = (
         ),
         "Describe the city of Stockholm as JSON with city, country, population and coastal.",
         1,
-        "Look at coastal, which is wrong: the form is guaranteed, the content is the model's.",
+        "Look at coastal: true was likelier, but the draw took false. The grammar guarantees the form alone.",
         {"any_whitespace": False},
         rests=" false",
     ),
@@ -95,7 +95,7 @@ GALLERY: Final = (
         "<|start|>assistant<|channel|>commentary to=functions.get_weather<|constrain|>json<|message|>"
         '{"city": "Oslo", "unit": "kelvin"}<|call|>\nUser: How warm is it in Lund?\nAssistant:',
         4,
-        "Look at the parts: reasoning, then a call; kelvin, the model's favourite, is no value of the enum.",
+        "Look at the parts: reasoning, then a call; kelvin, as in the prompt's example, is no value of the enum.",
         until="<|call|>",
         rests="celsius",
         chat=False,
@@ -115,8 +115,8 @@ GALLERY: Final = (
         'A rectangle that is 3 wide and 4 high, as JSON: {"kind": "rectangle", "width": 3, "height": 4}. Now a '
         "rectangle that is 5 wide and 2 high:",
         1,
-        "Look at Next after the value of kind, which decides what members may follow.",
-        rests='\n  "width',
+        "Look at Next: kind is rectangle, so width must follow, and radius may not.",
+        rests="width",
     ),
     Entry(
         "sql",
@@ -137,7 +137,7 @@ STRING: /'[a-zA-Z ]{0,16}'/
 """,
         "Write one SQL query that selects name and age from users older than 30, ordered by age.",
         4,
-        "Look for ORDER BY, which is missing: the form is guaranteed, the content is the model's.",
+        "Look at the end: ORDER BY was asked for, and is missing. The grammar guarantees the form alone.",
         rests=";",
     ),
     Entry(
@@ -150,7 +150,7 @@ sum ::= sum " + " sum | sum " * " sum | [1-9]
 """,
         "Write a sum of four digits such as 1 + 2 * 3 + 4.",
         5,
-        "Look beside Next: it is ambiguous, and a click shows its parses. The form is guaranteed, not the fifth digit.",
+        "Click the badge beside Next to see the parses. Four digits were asked for; the grammar takes any number.",
     ),
     Entry(
         "hostile",
