@@ -115,8 +115,7 @@ def test_hovering_explains_and_a_click_chooses(opened: OpenDesk) -> None:
     # The rule that reads there is lit, and a step of the text lets go of it: the source follows the text again.
     expect(opened.desk.locator(".ms-stage .panel.chosen")).to_have_count(1)
     opened.page.mouse.move(5, 5)
-    opened.desk.focus()
-    opened.page.keyboard.press("Shift+ArrowLeft")
+    opened.desk.press("Shift+ArrowLeft")
     expect(opened.desk.locator(".ms-lit-chosen")).to_have_count(0)
     expect(opened.desk.locator(".ms-stage .panel.chosen")).to_have_count(0)
     expect(opened.desk.locator(".ms-lit-here").first).to_be_in_viewport()

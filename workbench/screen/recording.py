@@ -170,8 +170,15 @@ def record(entry: Entry, model: LanguageModel, name: str) -> Recording:
     import workbench as wb
 
     session = wb.Session(entry.source, model.tokenizer)
-    settings = {"seed": entry.seed, "temperature": 0.7, "max_tokens": MAX_TOKENS, "complete": True}
-    trace = session.run(model, entry.prompt, chat=None if entry.chat else False, **settings)
+    trace = session.run(
+        model,
+        entry.prompt,
+        seed=entry.seed,
+        temperature=0.7,
+        max_tokens=MAX_TOKENS,
+        chat=None if entry.chat else False,
+        complete=True,
+    )
     tokens = list(tokens_of(trace.generation.steps, frozenset(model.tokenizer.info.special_token_ids)))
     while entry.until and entry.until.encode() in b"".join(token.data for token in tokens[:-1]):
         tokens.pop()
