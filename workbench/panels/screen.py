@@ -206,7 +206,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         self._model = self._models[0][0]
         self._settings = Settings()
         self._ran: Ran | None = None
-        self._plays = self._rests = 0
+        self._plays = 0
         self._busy = ""  # what is done before a model reads
         self._task: object = None  # what it is done for; another one where that was let go of
         self._said: tuple[tuple[Step, ...], list[Token]] = ((), [])  # the last conversion of a run's steps
@@ -421,10 +421,11 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         elif run is None and self._recording is not None and matched(session.steps, self._recording.tokens):
             speaker = f"a recorded run of {_named(self._recording.model)}"
             look = "" if self._entry is None else self._entry.look
+        entry, recording = self._entry, self._recording
         return {
             "gallery": [[entry.name, entry.title] for entry in GALLERY],
             "recent": [[_name_of(source), called(source)] for source in self._recent],
-            "entry": "" if self._entry is None else self._entry.name,
+            "entry": "" if entry is None else entry.name,
             "title": shown.name or shown.title,
             "models": self._models,
             "model": self._model,
@@ -441,7 +442,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             "offer": "" if self._offer is None else "read it as a regular expression",
             **(self.once("calls", session.document, lambda: _tool_choices(session.document)) if draft is None else {}),
             "plays": self._plays,
-            "rests": self._rests,
+            "rests": recording.place_before(entry.rests) if recording and entry else 0,
             "edited": draft is not None,
             "outcome": None if (ended := self._outcome()) is None else asdict(ended),
             "untold": self._untold_here(),
@@ -556,9 +557,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
         session.edits.remember()
         self._parts_now()
         session.goto(0)
-        recording = self._recording
         self._plays += 1
-        self._rests = recording.place_before(self._entry.rests if self._entry else "")
+        recording = self._recording
         self._settings = replace(self._settings, seed=recording.seed, temperature=recording.temperature)
 
     def _hear(self, message: Message) -> Settings:
