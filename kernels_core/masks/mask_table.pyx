@@ -114,7 +114,7 @@ cdef void _give_row_back(uint32_t* row, int32_t words) noexcept nogil:
 cdef class MaskTable:
     """All masks of one `cache.MaskCache` over `words` words, and the draft of the next.  Used under the machine's lock.
 
-    Bits that drafts are given must live as long as the table, or be of an owner that it is to `hold`.
+    Bits that drafts are given must live as long as the table, or be of an owner that stands beside them in `rows`.
     """
 
     def __init__(self, int32_t words, RowUnions unions):
