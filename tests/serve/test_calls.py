@@ -292,3 +292,15 @@ def test_formats_that_cannot_be_read_back() -> None:
         check_tool_format("gemma")
     with pytest.raises(ValueError, match="there are"):
         check_tool_format("nobody")
+
+
+def test_integers_of_arguments_may_be_plain() -> None:
+    schema = {"properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    tools = [{"type": "function", "function": {"name": "f", "parameters": schema}}]
+    found = []
+    for plain in (False, True):
+        made = CallFormat(Source.of(tools, tool_choice="required").tool_tag, plain_integers=plain)
+        compiled = COMPILER.compile_structural_tag({"type": "structural_tag", "format": made.format})
+        text = '<tool_call>\n{"name": "f", "arguments": {"n": 1.0}}\n</tool_call>'
+        found.append(GrammarMatcher(compiled).accept_string(text))
+    assert found == [True, False]

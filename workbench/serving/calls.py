@@ -83,9 +83,11 @@ class CallFormat:
     format: the format to compile.  calls: ways to write one.  marks: of free text, by how they begin; `opened` are the
     ends of the block that the prompt has opened.  alone: the call whose arguments the whole answer is, if any.
     calls_only: what stands around calls is their layout, also where it was cut.
+    plain_integers: put on the arguments, as `Grammar.from_json_schema` has it; for programs beside the server.
     """
 
-    def __init__(self, tag: ToolTag) -> None:
+    def __init__(self, tag: ToolTag, *, plain_integers: bool = False) -> None:
+        self._more = {"plain_integers": True} if plain_integers else {}
         self.format = cast(Mapping[str, object], tag.tag["format"])
         self._names = tag.names
         self.calls: dict[str, list[_Call]] = {}  # by how they begin, which several tools may have in common
@@ -152,6 +154,7 @@ class CallFormat:
             return None
         head = tuple(one["value"] if one["type"] == "const_string" else None for one in elements[:-1])
         last = elements[-1]
+        last.update(self._more)
         return _Call(name, tag["begin"], head, last.get("style", "json"), last["json_schema"], ends)
 
 
