@@ -117,7 +117,7 @@ class Terminals:
             if definition.is_empty:
                 body: Node = Empty(span=definition.span)
             elif is_shaped(definition):
-                body = self._node_of(self._language_of(name), definition.span, self.names[name])
+                body = self.node_of(self._language_of(name), definition.span, self.names[name])
             else:
                 body = self.node(definition.body)
             self.book.define(self.names[name], body)
@@ -139,7 +139,7 @@ class Terminals:
                 return embedded(substring_grammar([chunk.encode() for chunk in chunks]), self.book, "substring", span)
         looks = isinstance(expression, Pattern | Sequence | Times) and self._looks(expression)
         if looks or isinstance(expression, Both | Others):
-            return self._node_of(self.language(expression), span, "text")
+            return self.node_of(self.language(expression), span, "text")
         if isinstance(expression, Pattern):
             written = self._read(expression)
             try:
@@ -174,7 +174,8 @@ class Terminals:
         reason = f"failed to compile regular expression: {error.reason}"
         return type(error)(reason, self.source, offset, language=LANGUAGE)
 
-    def _node_of(self, language: Language, span: Span, hint: str) -> Node:
+    def node_of(self, language: Language, span: Span, hint: str) -> Node:
+        """The texts of `language`, which stands at `span`."""
         try:
             return language_node(language, self.book, hint)
         except TooManyStates as error:
@@ -249,32 +250,31 @@ class Terminals:
         """Is it made of characters alone, and not of tokens, schemas or grammars?"""
         return not isinstance(expression, TokenIds | Special | Schema | External | Nested)
 
-    def guarded(self, language: Language, span: Span, hint: str) -> Node:
-        """A terminal that is less at its place than by itself."""
-        return self._node_of(bounded(language), span, hint)
-
     def _language_of(self, name: str) -> Language:
-        # In the order of definition by use, so that this never goes deeper than one terminal.
-        for earlier in self._order:
-            if earlier not in self._languages:
-                self._languages[earlier] = self._shaped(self.defined[earlier])
-            if earlier == name:
-                break
+        todo = [name]
+        while todo:  # what it is made of comes first, so that this never goes deeper than one terminal
+            needed = [call.name for call in self._calls[todo[-1]] if call.name not in self._languages]
+            if not needed and (top := todo.pop()) not in self._languages:
+                self._languages[top] = self._shaped(self.defined[top])
+            todo += needed
         return self._languages[name]
 
     def _shaped(self, definition: Definition) -> Language:
-        language = self.language(definition.body)
-        count = definition.attributes.get("max_chars", (None, 0))[0]
-        if "suffix" in definition.attributes:
-            suffix, offset = definition.attributes["suffix"]
-            if suffix is None or isinstance(suffix, float):
-                fail("the suffix is missing", self.source, offset)
-            if isinstance(count, float):
-                return _closed_by(language, self.language(suffix), int(count))
-            language = bounded(concat(language, self.language(suffix)))
-        if is_lazy(definition):
-            language = shortest(language)
-        return at_most(language, int(count)) if isinstance(count, float) else language
+        try:
+            language = self.language(definition.body)
+            count = definition.attributes.get("max_chars", (None, 0))[0]
+            if "suffix" in definition.attributes:
+                suffix, offset = definition.attributes["suffix"]
+                if suffix is None or isinstance(suffix, float):
+                    fail("the suffix is missing", self.source, offset)
+                if isinstance(count, float):
+                    return _closed_by(language, self.language(suffix), int(count))
+                language = bounded(concat(language, self.language(suffix)))
+            if is_lazy(definition):
+                language = shortest(language)
+            return at_most(language, int(count)) if isinstance(count, float) else language
+        except TooManyStates as error:
+            self._refuse(error, definition.span)
 
     # -- assertions -----------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kernels_core.errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
 from kernels_core.grammar import Grammar
+from tests.reference import Recogniser
 from tests.strategies import examples
 
 MARK = "»"
@@ -182,6 +183,25 @@ def test_terminals_too_large_to_follow_are_refused(rule: str) -> None:
     terminals = "\n".join(rule.format(i, i + 1, i + 1) for i in range(40))
     with pytest.raises(UnsupportedFeatureError, match="more than 200,000 nodes"):
         Grammar.from_lark(f'start: ~T0\n{terminals}\nT40: "x"')
+
+
+@pytest.mark.parametrize("attributes", ["", ", max_chars=400000"])
+def test_a_terminal_too_large_with_its_suffix_is_refused_at_its_place(attributes: str) -> None:
+    long = "a" * 150_000
+    located(f'start: X\n»X[suffix="{long}"{attributes}]: "{long}"', UnsupportedFeatureError, "more than 200,000 nodes")
+
+
+def test_a_terminal_that_stands_beside_an_operation_may_be_larger_than_one() -> None:
+    Grammar.from_lark(f'start: A B\nA: "{"a" * 200_001}"\nC: /c+/\nB: C & /cc/')
+
+
+def test_a_terminal_as_deep_as_may_be_loses_what_a_lazy_rule_takes() -> None:
+    deep = "a"
+    for _ in range(50):
+        deep = f"(?:{deep}|b)c"
+    texts = Recogniser(Grammar.from_lark(f'start: T | l\nl[lazy]: "a"\nT: /{deep}/').ir)
+    assert texts.accepts(b"bc")
+    assert not texts.accepts(b"a" + b"c" * 50)
 
 
 def test_long_sequences_with_skips_stay_linear() -> None:
