@@ -286,12 +286,19 @@ class Terminals:
         lexed = [part for body in rules for part in parts(body)]
         whole = {part.name for part in lexed if isinstance(part, Name)}
         called = {call.name for calls in self._calls.values() for call in calls}
-        apart = [part for one in self.defined.values() for part in parts(one.body) if isinstance(part, Both | Others)]
-        whole |= {part.name for one in apart for part in parts(one) if isinstance(part, Name)}
-        bodies = [one.body for name, one in self.defined.items() if name in whole or name not in called]
-        bodies += self.scope.ignored
-        alone = (part for part in (*lexed, *(inner for one in apart for inner in parts(one))))
-        for expression in (*bodies, *(part for part in alone if isinstance(part, Pattern))):
+        written = [one for definition in self.defined.values() for one in definition.expressions()]
+        apart = [part for one in written for part in parts(one) if isinstance(part, Both | Others)]
+        within = [part for one in apart for part in parts(one)]
+        whole |= {part.name for part in within if isinstance(part, Name)}
+        # A terminal that is part of another is asked there, unless it is shaped: then its body and suffix stand alone.
+        asked = [
+            expression
+            for name, one in self.defined.items()
+            if is_shaped(one) or name in whole or name not in called
+            for expression in one.expressions()
+        ]
+        patterns = [part for part in (*lexed, *within) if isinstance(part, Pattern)]
+        for expression in (*asked, *self.scope.ignored, *patterns):
             if (first := self._first_look(expression)) is not None:
                 self._ask(expression, first)
 

@@ -250,6 +250,12 @@ def test_anything_is_a_grammar_or_a_located_error(soup: str) -> None:
         "start: /c/ (/a»(?=b)+?/ & ~/x/)",
         "start: A B\nA: Y X\nX: /a»(?=b)/\nY: /y/\nB: /b/",
         "start: A B\nA: _X & ~/x/\n_X: /a»(?=b)|c/\nB: /b/",
+        "start: X | B\nX[suffix=/b»(?=c)/]: /a*/\nB: /b/",
+        "start: X | B\nX[suffix=/»(?<=a)b/]: /a*/\nB: /b/",
+        "start: X | B\nX[suffix=END, max_chars=3]: /a*/\nEND: /b»(?=c)/\nB: /b/",
+        "start: X | B\nX[suffix=END]: /a*/\nEND: /x/ & /b»(?=c)|x/\nB: /b/",
+        'start: X "c" | B\nX[lazy]: /a»(?=c)/\nB: /b/',
+        'start: Y | B\nY: X "c"\nX[lazy]: /a»(?=c)/\nB: /b/',
     ],
 )
 def test_a_terminal_asks_for_no_text_around_it(marked: str) -> None:
@@ -272,5 +278,6 @@ def test_a_terminal_asks_for_no_text_around_it(marked: str) -> None:
     ],
 )
 def test_what_a_terminal_forbids_around_it_is_told(pattern: str, told: bool) -> None:
-    notes = Grammar.from_lark(f"start: A /c/?\nA: /{pattern}/").warnings
-    assert ["is not asked" in str(note) for note in notes] == [True] * told
+    for definition in (f"A: /{pattern}/", f"A: B\nB[lazy]: /{pattern}/", f'A[suffix=/{pattern}/]: "x"'):
+        notes = Grammar.from_lark(f"start: A /c/?\n{definition}").warnings
+        assert ["is not asked" in str(note) for note in notes] == [True] * told
