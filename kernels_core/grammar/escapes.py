@@ -55,6 +55,7 @@ def text(source: str, start: int, end: int) -> bytes:
         out: list[str] = []
         i = start
         while i < end:
+            look(10)
             slash = source.find("\\", i, end)
             if slash < 0:
                 out.append(source[i:end])
@@ -75,9 +76,13 @@ def text(source: str, start: int, end: int) -> bytes:
 
 def raw_bytes(source: str, start: int, end: int) -> bytes:
     """A byte string's inside."""
+    inside = source[start:end]
+    if "\\" not in inside and inside.isascii():
+        return inside.encode()
     out = bytearray()
     i = start
     while i < end:
+        look(10)
         value, i = _byte(source, i, end, _SIMPLE)
         out.append(value)
     return bytes(out)
