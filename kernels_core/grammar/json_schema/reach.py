@@ -43,7 +43,7 @@ def reached(documents: Documents, root: Any, skip: Callable[[Any], bool] = lambd
             continue
         look(10)
         seen.add((id(schema), context))
-        if context is documents.root_context and skip(schema):
+        if context == documents.root_context and skip(schema):
             continue
         if not entered:
             context = documents.inside(schema, context)
@@ -87,7 +87,7 @@ def check_values(
             except ValueError as error:  # a number of too many digits, or a malformed pattern
                 reason = error.reason if isinstance(error, GrammarSyntaxError) else str(error)
                 offset = error.offset if isinstance(error, GrammarSyntaxError) else None
-                where = f" (character {offset} of the pattern)" if offset else ""
+                where = f" (character {offset} of the pattern)" if offset is not None else ""
                 problems.add(place.pointer, keyword, reason + where, "the keyword is ignored", malformed=True)
 
 
