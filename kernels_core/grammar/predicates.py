@@ -2,8 +2,9 @@
 
     Grammar.from_ebnf(text, predicates={"table": OneOf("users", "orders"), "column": AllDifferent(within="select")})
 
-Where a text of such a rule ends, its predicate is asked, and if it refuses the text, that end is left out: in masks,
-steps, drafts and forced text alike.  `docs/concepts/predicates.md` says what that means, and what is refused.
+Where a text of such a rule may end, its predicate is asked, and if it refuses the text, this may not end there, but may
+go on: in masks, steps, drafts and forced text alike.  `docs/concepts/predicates.md` says what that means, and what is
+refused.
 
 Read on: `../judging.pyx` (asks), `../remembered.pyx` (keeps what predicates remember), `attributes.py` (marks rules).
 """
@@ -21,15 +22,15 @@ from .ir import GrammarIR, Rule, RuleRef, walk
 class Predicate:
     """Judges the texts of the rules that it is given for, in the order in which they end.
 
-    Subclasses say what is remembered at first (`start`), and of each text whether it is allowed and what is remembered
-    from then on (`judge`).  One object given for several rules, or equal ones, have one memory for all of them.
+    Subclasses return what is remembered at first (`start`), and for each text what is remembered from then on, or None
+    to refuse it (`judge`).  One object given for several rules, or equal ones, have one memory for all of them.
 
     A memory is never changed, there is another one, so that going back, forks and drafts cost nothing; and it can be
     compared (`==`).  Any value but None: tuples, frozen sets, strings.  `judge` may be asked about the same text any
     number of times, about texts that nobody will write, and from several threads.
 
-    within: the name of a rule in each of whose texts the memory begins anew, and behind which it is what it was before;
-        None: in the whole text.
+    within: the name of a rule: in each of its texts the memory begins anew, and behind it is what it was before.  None:
+        one memory for the whole text.
     needs: names of rules that it has to judge as well, since it learns from their texts.
     """
 
@@ -130,7 +131,7 @@ def marks(predicates: Mapping[str, Predicate] | None) -> dict[str, tuple[tuple[s
 
 
 def check_judged(ir: GrammarIR, language: str) -> None:
-    """Note which rules are watched (`Predicate.begins`).
+    """Check rules with predicates, and note which of them are watched (`Predicate.begins`).
 
     `GrammarError` where a rule that is judged may be empty, since an empty text is read nowhere and nobody is asked,
     where it is an item, which the engine's own predicate judges, and where a memory begins anew in a rule whose texts

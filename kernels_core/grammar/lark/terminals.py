@@ -73,7 +73,7 @@ _SHOWN = 40  # characters of a pattern in a remark
 
 
 def is_shaped(definition: Definition) -> bool:
-    """Has it an attribute that works on a regular language?  Then it is a terminal, whatever its name."""
+    """Has it an attribute that works on a regular language?  Such a *shaped* one is a terminal, whatever its name."""
     return not definition.attributes.keys().isdisjoint(("lazy", "max_chars", "suffix"))
 
 
@@ -83,7 +83,7 @@ def is_lazy(definition: Definition) -> bool:
 
 
 def _standing(span: Span, node: Node, below: list[Node]) -> Node:
-    """What was written elsewhere stands where it is imported: places in another text would be wrong in this one."""
+    """A node of an imported pattern, at the import: its own place is one in another text."""
     return nodes.rebuild(node.with_span(span), below)
 
 
@@ -197,11 +197,11 @@ class Terminals:
             self._refuse(error, expression.span)
 
     def _joined(self, expression: Expression) -> Tree:
-        """A terminal as one regular expression, whose assertions see what stands beside them in it."""
+        """One tree for a whole terminal, so that assertions see what stands beside them; else a language."""
         return self._tree(expression, self._joined) if self._looks(expression) else self.language(expression)
 
     def _tree(self, expression: Expression, below: Callable[[Expression], Tree]) -> Tree:
-        """A terminal expression made of what `below` makes of its parts."""
+        """The tree of a terminal expression, of what `below` makes of its parts."""
         span = expression.span
         match expression:
             case Text(value, ignore_case):
@@ -236,7 +236,7 @@ class Terminals:
         self._not_in_terminals(expression)
 
     def _alone(self, pattern: Pattern) -> Language:
-        """The texts of a pattern that looks at nothing but them."""
+        """The texts of a pattern without assertions that look out of it."""
         try:
             return full_match(pattern.source, self._flags(pattern))
         except GrammarError as error:
@@ -247,7 +247,7 @@ class Terminals:
         return bounded(self._language_of(name))
 
     def is_regular(self, expression: Expression) -> bool:
-        """Is it made of characters alone, and not of tokens, schemas or grammars?"""
+        """Is an expression without parts one of characters, and not of tokens, a schema or a grammar?"""
         return not isinstance(expression, TokenIds | Special | Schema | External | Nested)
 
     def _language_of(self, name: str) -> Language:
@@ -318,7 +318,7 @@ class Terminals:
             self.remarks[f"a terminal sees its own text alone: what /{shown}/ forbids around it is not asked"] = None
 
     def _looks(self, expression: Expression) -> bool:
-        """Does a pattern in it look out of what that pattern matches?"""
+        """Does an assertion in it look out of the pattern that it stands in?"""
         return self._first_look(expression) is not None
 
     def _first_look(self, expression: Expression) -> Pattern | None:
@@ -395,7 +395,7 @@ class Terminals:
 
 
 def _closed_by(texts: Language, suffix: Language, most: int) -> Language:
-    """Fewer than `most` characters and the suffix, lazily, or `most` characters in which no suffix has ended."""
+    """Fewer than `most` characters and then the suffix, lazily; or exactly `most`, in which no suffix has ended."""
     whole = shortest(bounded(concat(texts, suffix)))
     early = concat(at_most(texts, most - 1), suffix) if most else NOTHING
     full = intersection(texts, loop(ANY_CHARACTER, most, most), complement(concat(texts, suffix, ALL)))
