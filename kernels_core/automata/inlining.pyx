@@ -108,7 +108,7 @@ cdef class Inlining(SizeEstimates):
         cdef Repeat repeated
         if self.inline_cost(callee) < 0:
             callee.left_out = self.can_be_empty(callee)
-            callee.number = self.number_of(callee)
+            self.number_of(callee)
             callee.call_kind = CALL
             return 0
         body = self._body(callee.name)
@@ -155,7 +155,6 @@ cdef class Inlining(SizeEstimates):
         """The number of a rule that is called."""
         cdef LoweredRule rule
         if callee.number < 0:
-            callee.number = <int32_t>len(self.rules)
             rule = _lowered(callee.name, self.ir)
             if self.limits_tokens:
                 rule.max_tokens = token_limit(self.bodies[callee.name])
@@ -163,6 +162,7 @@ cdef class Inlining(SizeEstimates):
             if rule.mark and not self.marked:
                 raise RuntimeError(f"rule {callee.name!r} was made after the parser, which does not look at its items")
             self.rules.append(rule)
+            callee.number = <int32_t>len(self.rules) - 1
         return callee.number
 
     def rule_id(self, str name not None):
