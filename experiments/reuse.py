@@ -161,7 +161,7 @@ def structures(grammar: Grammar, options: Options) -> tuple[list[bytes], list[by
     for number, rule in enumerate(lowered.lowering.rules):
         # A counted rule's bounds are no part of its states' identities.
         bounds = repr(rule.repeat).encode()
-        rules.append(identities[lowered.start_of(number)] + bounds)
+        rules.append(identities[lowered.begun(number)] + bounds)
     for state in range(FIRST_STATE, lowered.state_count):
         if lowered.row(state)[2]:
             states.append(identities[state])

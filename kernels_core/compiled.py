@@ -195,8 +195,8 @@ class CompiledGrammar(Inspected, Displayed):
     def warm(self, count: int | Literal["all"] = "all") -> int:
         """Compute the `count` costliest token sets that are missing, now; returns how many that were.
 
-        A thread of its own may do it while a matcher goes on: it needs the GIL only between two states, and stops where
-        it runs in a `TimeLimit` whose token is cancelled.
+        A thread of its own may do it while a matcher goes on: it needs the GIL to make all automata at first, and then
+        only between two states.  It stops where it runs in a `TimeLimit` whose token is cancelled.
         """
         states = self._to_warm(count)
         for state in states:

@@ -1,8 +1,8 @@
 """Decide what each call becomes: inlined, a call, or a call of a counted rule; and number rules and token sets.
 
 - A small rule that is not recursive is inlined at its call (`Mechanisms.inline_limit`).
-- A call of a rule that can be empty may be left out, so the parser never has to complete an empty rule.
-- A rule that is nothing but a counted repetition that is too large to copy is not called itself: its repetition is.
+- Beside a call of a rule that can be empty there is a way around it, so the parser never completes an empty rule.
+- Where a rule is nothing but a counted repetition that is too large to copy, callers call that repetition instead.
 
 Each rule is decided on once, when it is first called.  Rules are numbered as they are first called, the root 0.
 
@@ -58,7 +58,7 @@ cdef class LoweredRule:
 
 
 def named_tokens(dict rules not None):
-    """The tokens that `rules` name, or more: those that are deferred say what they might."""
+    """The tokens that `rules` name, or more: a deferred rule tells all that its body may name."""
     cdef set found = set()
     cdef Rule rule
     for rule in list(rules.values()):
@@ -75,7 +75,7 @@ cdef class Inlining(SizeEstimates):
     """What is decided of the rules of `ir`.
 
     `rules` by number and `token_sets` (ids, negated) by the number that token edges carry; both grow as rules are
-    lowered.  `lowered_from` (by subclasses): what the automaton of each rule was made of, a node or a compact body.
+    lowered.
     """
 
     def __init__(self, ir, options):
@@ -108,7 +108,7 @@ cdef class Inlining(SizeEstimates):
         cdef Repeat repeated
         if self.inline_cost(callee) < 0:
             callee.left_out = self.can_be_empty(callee)
-            callee.number = self.number_of(callee)
+            self.number_of(callee)
             callee.call_kind = CALL
             return 0
         body = self._body(callee.name)
@@ -126,8 +126,8 @@ cdef class Inlining(SizeEstimates):
         return 0
 
     cdef int32_t copies_of(self, Repeat node) except -1:
-        """How many copies spell a counted repetition out, a loop behind them not counted, if they are as cheap as
-        `unroll_limit` asks; else 0."""
+        """How many copies spell a counted repetition out, a loop behind them not counted; 0 if that costs more than
+        `unroll_limit`."""
         cdef int64_t copies = copies_in(node)
         cdef int32_t below
         if copies == 0 or copies > self.limits.unroll_limit:
@@ -155,7 +155,6 @@ cdef class Inlining(SizeEstimates):
         """The number of a rule that is called."""
         cdef LoweredRule rule
         if callee.number < 0:
-            callee.number = <int32_t>len(self.rules)
             rule = _lowered(callee.name, self.ir)
             if self.limits_tokens:
                 rule.max_tokens = token_limit(self.bodies[callee.name])
@@ -163,6 +162,7 @@ cdef class Inlining(SizeEstimates):
             if rule.mark and not self.marked:
                 raise RuntimeError(f"rule {callee.name!r} was made after the parser, which does not look at its items")
             self.rules.append(rule)
+            callee.number = <int32_t>len(self.rules) - 1
         return callee.number
 
     def rule_id(self, str name not None):
@@ -180,8 +180,7 @@ cdef class Inlining(SizeEstimates):
     cpdef int32_t counted_rule(self, str source, tuple path, Node item, minimum, maximum) except -1:
         """The number of the counted rule for a repetition at `path` in rule `source`.
 
-        An item that can be empty fills up missing iterations for free; the iterations that count are the non-empty
-        ones.
+        Where an item can be empty, empty iterations make up for missing ones: only the others are counted, from 0.
         """
         cdef LoweredRule rule
         cdef tuple key

@@ -54,10 +54,10 @@ cdef class LazyTables(Tables):
     cdef size_t max_members               # of all states together
     cdef int32_t _state_of_one(self, int32_t rule, int32_t nfa_state) except -1 nogil
     cdef int32_t _state_of_many(self, int32_t rule) except -1 nogil
-    cdef void _spread(self) noexcept nogil
+    cdef int _spread(self) except -1 nogil
     cdef int32_t _intern(self, int32_t rule, int32_t first, int32_t past) except -1 nogil
     cdef int32_t _make(self, int32_t rule, int32_t first, int32_t past, bint may_accept) except -1 nogil
     cdef int _guard(self, int32_t rule, int32_t state, const MemberSet* members, int32_t first,
                     int32_t past) except -1 nogil
     cdef int _add_calls(self, int32_t rule, int32_t one, vector[SymbolEdge]& symbols) except -1 with gil
-    cdef void _put(self, size_t first, int32_t low, int32_t high, int32_t target) noexcept nogil
+    cdef int _put(self, size_t first, int32_t low, int32_t high, int32_t target) except -1 nogil

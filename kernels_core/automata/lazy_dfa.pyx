@@ -168,19 +168,18 @@ cdef class LazyTables(Tables):
         """Find the closure of an NFA state."""
         cdef NfaView* nfa = &self.nfas[rule].nfa
         cdef Closure* closure = &self.closures[self.nfas[rule].closures + nfa_state]
+        cdef int32_t first = <int32_t>self.members.size()
         if closure.first >= 0:
             return 0
         if (nfa.first[nfa_state].epsilon == nfa.first[nfa_state + 1].epsilon and nfa.alive[nfa_state]
                 and nfa.first[nfa_state].byte < nfa.first[nfa_state + 1].byte and not is_prefix(nfa.words, nfa_state)):
-            closure.first = <int32_t>self.members.size()        # inside a word: itself alone
-            closure.past = closure.first + 1
-            self.members.push_back(nfa_state)
+            self.members.push_back(nfa_state)                   # inside a word: itself alone
+            closure.first, closure.past = first, first + 1
             return 0
         self.stack.assign(1, nfa_state)
         self._reach(rule)
-        closure.first = <int32_t>self.members.size()
         self.members.insert(self.members.end(), self.subset.begin(), self.subset.end())
-        closure.past = <int32_t>self.members.size()
+        closure.first, closure.past = first, <int32_t>self.members.size()
         return 0
 
     cdef int _reach(self, int32_t rule) except -1 nogil:
@@ -305,7 +304,7 @@ cdef class LazyTables(Tables):
         self.heads[at] = state
         return state
 
-    cdef void _spread(self) noexcept nogil:
+    cdef int _spread(self) except -1 nogil:
         """Have twice as many heads, so that few states share one."""
         cdef size_t at
         cdef int32_t state
@@ -315,6 +314,7 @@ cdef class LazyTables(Tables):
                 at = (self.subsets[state].hash >> 1) & (self.heads.size() - 1)
                 self.subsets[state].next = self.heads[at]
                 self.heads[at] = state
+        return 0
 
     cdef int32_t _make(self, int32_t rule, int32_t first, int32_t past, bint may_accept) except -1 nogil:
         cdef NfaView* nfa = &self.nfas[rule].nfa
@@ -325,8 +325,9 @@ cdef class LazyTables(Tables):
             with gil:
                 raise BudgetExceededError("automaton states", self.max_states,
                                           f"rule {self.lowering.rules[rule].name!r}")
-        state = self._new_state(rule, 0)
+        self.subsets.resize(self.states.size())      # as they are, but if there was no memory for a state
         self.subsets.push_back(Subset(first, past, -1, 0))
+        state = self._new_state(rule, 0)
         for k in range(first, past):
             one = self.members[k]
             if one == FINAL and may_accept:
@@ -490,14 +491,21 @@ cdef class LazyTables(Tables):
                 symbols.push_back(SymbolEdge(one, 2 * lowering.number_of(lowering.callee(listed.behind(word))), FINAL))
         return self._declare()
 
-    cdef void _put(self, size_t first, int32_t low, int32_t high, int32_t target) noexcept nogil:
+    cdef int _put(self, size_t first, int32_t low, int32_t high, int32_t target) except -1 nogil:
         """Add a byte edge to the state whose edges begin at `first`; neighbours that lead to one state are one edge."""
         cdef ByteEdge edge
         if self.edges.size() > first and self.edges.back().target == target and self.edges.back().high == low - 1:
             self.edges.back().high = high
-            return
+            return 0
         edge.low, edge.high, edge.target = low, high, target
         self.edges.push_back(edge)
+        return 0
+
+    @property
+    def nbytes(self):
+        return (super().nbytes + sizeof(RuleNfa) * self.nfas.size()
+                + sizeof(Closure) * self.closures.size() + sizeof(int32_t) * self.members.size()
+                + sizeof(Subset) * self.subsets.size() + sizeof(int32_t) * self.heads.size())
 
     def positions(self, int state):
         rule, at_start, members = self.subset_of(state)
@@ -512,7 +520,7 @@ cdef class LazyTables(Tables):
     def subset_of(self, int state):
         """(rule, whether it is the rule's start, NFA states ascending) of a state; nothing is made for it."""
         cdef int32_t rule
-        self.hold()
+        self.hold_at(state)
         try:
             rule = self.states[state].rule
             return (rule, rule >= 0 and state == self.start[rule],

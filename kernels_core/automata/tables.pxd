@@ -107,8 +107,9 @@ cdef class Tables:
     cdef bint count(self, int32_t state, int32_t* counter) noexcept nogil
     cdef bint is_long_enough(self, int32_t state, int32_t counter) noexcept nogil
     cdef bint room(self, int32_t state, int32_t counter, Room* room) noexcept nogil
-    cdef int32_t _new_state(self, int32_t rule, uint8_t flags) noexcept nogil
-    cdef void put_gate(self, int32_t state, vector[int32_t]& guards, int32_t update) noexcept nogil
+    cdef int32_t _new_state(self, int32_t rule, uint8_t flags) except -1 nogil
+    cdef int put_gate(self, int32_t state, vector[int32_t]& guards, int32_t update) except -1 nogil
+    cdef int hold_at(self, int32_t state) except -1
 
     cdef inline int need(self, int32_t state) except -1 nogil:
         """Makes the edges of `state` known."""

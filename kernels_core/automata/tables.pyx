@@ -43,7 +43,7 @@ cdef class Tables:
         self._new_state(-1, SPECIAL | EXPANDED)
         return self._declare()
 
-    cdef int32_t _new_state(self, int32_t rule, uint8_t flags) noexcept nogil:
+    cdef int32_t _new_state(self, int32_t rule, uint8_t flags) except -1 nogil:
         """A state without edges."""
         cdef State state
         memset(&state, 0, sizeof(State))
@@ -52,7 +52,7 @@ cdef class Tables:
         return <int32_t>self.states.size() - 1
 
     cdef int _declare(self) except -1:
-        """Make room for rules and token sets that were named since."""
+        """Add entries for the rules and token sets that were named since the last time."""
         cdef list rules = self.lowering.rules, token_sets = self.lowering.token_sets
         cdef LoweredRule rule
         cdef size_t i
@@ -70,7 +70,7 @@ cdef class Tables:
             self.token_negated.push_back(negated)
         return 0
 
-    cdef void put_gate(self, int32_t state, vector[int32_t]& guards, int32_t update) noexcept nogil:
+    cdef int put_gate(self, int32_t state, vector[int32_t]& guards, int32_t update) except -1 nogil:
         """Give a new state its conditions, of which one has to hold; those are put in order."""
         cdef Gate gate
         sort(guards.begin(), guards.end())
@@ -78,11 +78,12 @@ cdef class Tables:
         gate.first, gate.update = <int32_t>self.guards.size(), update
         self.guards.insert(self.guards.end(), guards.begin(), guards.end())
         gate.past = <int32_t>self.guards.size()
-        self.states[state].gate = <int32_t>self.gates.size()
         self.gates.push_back(gate)
+        self.states[state].gate = <int32_t>self.gates.size() - 1
+        return 0
 
     cdef int expand(self, int32_t state) except -1 nogil:
-        """Find the edges of a state that was only heard of."""
+        """Make the edges of `state`, which has none yet."""
         return 0
 
     cdef int lower_rule(self, int32_t rule) except -1 nogil:
@@ -138,24 +139,14 @@ cdef class Tables:
         """Rules so far, entered or only called."""
         return <int32_t>self.start.size()
 
-    def start_of(self, int rule):
-        """The start state of `rule`; -1 if it was not entered."""
-        return self.start[rule]
-
     def row(self, int state):
         """(rule, accepting, [(low, high, target)], [(rule, target)], [(token set, target)]) of a state."""
-        cdef int32_t k
-        self.need(state)
-        return (
-            self.states[state].rule,
-            bool(self.states[state].flags & ACCEPTING),
-            [(self.edges[k].low, self.edges[k].high, self.edges[k].target)
-             for k in range(self.states[state].edge_first, self.states[state].edge_past)],
-            [(self.calls[k].rule, self.calls[k].target)
-             for k in range(self.states[state].call_first, self.states[state].call_past)],
-            [(self.tokens[k].token_set, self.tokens[k].target)
-             for k in range(self.states[state].token_first, self.states[state].token_past)],
-        )
+        self.hold_at(state)
+        try:
+            self.need(state)
+            return self.states[state].rule, bool(self.states[state].flags & ACCEPTING), *_edges(self, state)
+        finally:
+            self.lock.unlock()
 
     def hold(self):
         """Take the lock, and keep it: for the methods below and `kernels_core.locks`."""
@@ -165,6 +156,16 @@ cdef class Tables:
     def let_go(self):
         """Give back what `hold` took."""
         self.lock.unlock()
+
+    cdef int hold_at(self, int32_t state) except -1:
+        """`hold`, for a question about `state`; `IndexError`, and nothing held, if there is no such state."""
+        cdef size_t count
+        self.hold()
+        count = self.states.size()
+        if not 0 <= state < <int32_t>count:
+            self.lock.unlock()
+            raise IndexError(f"no state {state}: there are {count}")
+        return 0
 
     # -- looking: nothing is made by it -----------------------------------------------------------------------------
 
@@ -177,12 +178,10 @@ cdef class Tables:
         """A state as far as it is made, which `row` would make: (rule, accepting, reads bytes, reads tokens, whether
         its edges are made, and if they are what `row` has of these)."""
         cdef uint8_t flags
-        self.hold()
+        self.hold_at(state)
         try:
-            if not 0 <= state < <int>self.states.size():
-                raise IndexError(f"no state {state}: there are {self.states.size()}")
             flags = self.states[state].flags
-            edges = self.row(state)[2:] if flags & EXPANDED else ([], [], [])
+            edges = _edges(self, state) if flags & EXPANDED else ([], [], [])
             return (self.states[state].rule, bool(flags & ACCEPTING), bool(flags & SCANNABLE), bool(flags & TOKENS),
                     bool(flags & EXPANDED), *edges)
         finally:
@@ -202,7 +201,7 @@ cdef class Tables:
         In rules with members in any order: what `seen_members` explains; None if no such member may come.
         """
         cdef int32_t count
-        self.hold()
+        self.hold_at(state)
         try:
             if members_at(self, state) != NULL:
                 return _with_member(self, state, counter)
@@ -216,7 +215,7 @@ cdef class Tables:
         come to `state` is to have read one of them.  None of any other."""
         cdef Room room
         cdef int32_t count = 0
-        self.hold()
+        self.hold_at(state)
         try:
             if not self.bounded or not self.room(state, 0, &room):
                 return None
@@ -226,9 +225,12 @@ cdef class Tables:
             self.lock.unlock()
 
     def characters(self, int state, counter):
-        """How many characters were read at an item whose rule bounds them; None at any other."""
+        """How many characters were read at an item whose rule bounds them; None at any other.
+
+        Where something is read before the first of them, 0 in front of that and behind it.
+        """
         cdef Room room
-        self.hold()
+        self.hold_at(state)
         try:
             return max(0, counter - room.before) if self.bounded and self.room(state, 0, &room) else None
         finally:
@@ -237,7 +239,7 @@ cdef class Tables:
     def may_end(self, int state, counter):
         """Whether an item at `state`, which accepts, may end there: required members, or characters enough, were there.
         """
-        self.hold()
+        self.hold_at(state)
         try:
             if members_at(self, state) != NULL:
                 return _some_hold(members_at(self, state), (CLOSES,), counter)
@@ -253,7 +255,7 @@ cdef class Tables:
         """
         cdef const MemberSet* members
         cdef int32_t i
-        self.hold()
+        self.hold_at(state)
         try:
             members = members_at(self, state)
             if members == NULL:
@@ -272,12 +274,27 @@ cdef class Tables:
     @property
     def nbytes(self):
         """Bytes held by the arrays."""
-        return (sizeof(State) * self.states.size() + 8 * self.edges.size() + 8 * self.calls.size()
-                + 12 * self.start.size())
+        cdef size_t rules = self.start.size(), ids = 0, i
+        for i in range(self.token_ids.size()):
+            ids += self.token_ids[i].size()
+        return (sizeof(State) * self.states.size() + sizeof(ByteEdge) * self.edges.size()
+                + sizeof(CallEdge) * self.calls.size() + sizeof(TokenEdge) * self.tokens.size()
+                + (4 * sizeof(int32_t) + 1 + sizeof(MemberSet*)) * rules + sizeof(int32_t) * ids
+                + sizeof(Gate) * self.gates.size() + sizeof(int32_t) * self.guards.size())
 
     def __repr__(self):
         return (f"{type(self).__name__}({self.rule_count} rules, {self.state_count} states, {self.edges.size()} "
                 f"byte edges, {self.calls.size()} calls)")
+
+
+cdef tuple _edges(Tables tables, int32_t state):
+    """The last three of `Tables.row`."""
+    cdef State at = tables.states[state]
+    cdef int32_t k
+    return ([(tables.edges[k].low, tables.edges[k].high, tables.edges[k].target)
+             for k in range(at.edge_first, at.edge_past)],
+            [(tables.calls[k].rule, tables.calls[k].target) for k in range(at.call_first, at.call_past)],
+            [(tables.tokens[k].token_set, tables.tokens[k].target) for k in range(at.token_first, at.token_past)])
 
 
 cdef object _with_member(Tables tables, int32_t state, counter):
@@ -294,13 +311,13 @@ cdef object _with_member(Tables tables, int32_t state, counter):
     if gate.update > members.count:
         return counter | <object>members.meets[gate.update - members.count - 1] << members.count
     if gate.update < members.count:
-        counter |= _bits(gate.update) + 1
+        counter |= <object>1 << gate.update
     above = members.count + members.needs
     return <object>min((counter >> above) + 1, members.cap) << above | counter & _bits(above)
 
 
 cdef object _bits(int32_t count):
-    """So many ones: a number of Python's, for there may be thousands."""
+    """The number of `count` ones in binary, which may be thousands."""
     cdef object one = 1
     return (one << count) - 1
 

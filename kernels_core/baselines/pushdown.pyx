@@ -60,7 +60,7 @@ cdef class PushdownMachine(Machine):
 
 def refuse_left_recursion(tables):
     """`UnsupportedFeatureError`, at the rule, if some rule can call itself before a byte; all rules are entered."""
-    starts = map(tables.start_of, range(tables.rule_count))
+    starts = map(tables.begun, range(tables.rule_count))
     calls = [sorted({called for called, _ in tables.row(start)[3]}) for start in starts]
     done = [False] * len(calls)
     for root in range(len(calls)):

@@ -222,7 +222,7 @@ class _Parser(Tokens):
             elif kind == "string":
                 group.items.append(nodes.literal(self.string(i), Span(start, ends[i])))
             elif kind == "set":
-                ranges = escapes.members(self.source, start, ends[i])
+                ranges = escapes.char_class(self.source, start, ends[i])
                 group.items.append(nodes.char_set(ranges, Span(start, ends[i])))
             elif kind == "|":
                 self._close_alternative(group, i, rule)
@@ -338,7 +338,7 @@ class _Parser(Tokens):
             self.fail("this could be raw bytes or the rule b; put a blank after the b, or rename the rule", start)
         if self.kinds[i] == "bytes":
             return nodes.literal(self.string(i), Span(start, end))
-        return nodes.byte_set(escapes.members(self.source, start + 1, end, raw=True), Span(start, end))
+        return nodes.byte_set(escapes.char_class(self.source, start + 1, end, raw=True), Span(start, end))
 
     def _unexpected(self, i: int) -> NoReturn:
         start = self.starts[i]

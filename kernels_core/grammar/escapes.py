@@ -1,6 +1,7 @@
-"""What stands between quotes, brackets and braces in EBNF: escapes, classes and counts.
+"""Decode what stands between quotes, brackets and braces in EBNF: escapes, character classes and repetition counts.
 
 Functions that can fail take the whole source and the half-open range to read, so that an error points at the character.
+The lexer has found the delimiters, so behind every backslash there is a character.
 
 Read on: `ebnf.py` (who calls this).
 """
@@ -49,12 +50,13 @@ def _fail(reason: str, source: str, offset: int) -> NoReturn:
 
 
 def text(source: str, start: int, end: int) -> bytes:
-    """A string's inside, as UTF-8."""
+    """The text between the quotes of a string, in UTF-8."""
     inside = source[start:end]
     if "\\" in inside:
         out: list[str] = []
         i = start
         while i < end:
+            look(10)
             slash = source.find("\\", i, end)
             if slash < 0:
                 out.append(source[i:end])
@@ -74,16 +76,20 @@ def text(source: str, start: int, end: int) -> bytes:
 
 
 def raw_bytes(source: str, start: int, end: int) -> bytes:
-    """A byte string's inside."""
+    """The bytes between the quotes of a byte string."""
+    inside = source[start:end]
+    if "\\" not in inside and inside.isascii():
+        return inside.encode()
     out = bytearray()
     i = start
     while i < end:
+        look(10)
         value, i = _byte(source, i, end, _SIMPLE)
         out.append(value)
     return bytes(out)
 
 
-def members(source: str, start: int, end: int, *, raw: bool = False) -> charset.Ranges:
+def char_class(source: str, start: int, end: int, *, raw: bool = False) -> charset.Ranges:
     """The class `[...]` or `[^...]` at `start..end`, brackets included, as a set of code points; `raw`: of bytes."""
     i, end = start + 1, end - 1
     negated = i < end and source[i] == "^"
@@ -142,7 +148,7 @@ def _escape(source: str, slash: int, end: int, simple: dict[str, int]) -> tuple[
                 _fail(f"\\{letter} needs {stop - start} hex digits", source, slash)
         case _:
             _fail(f"unknown escape \\{letter}", source, slash)
-    # More than 4,000 digits would be refused by int() itself; leading zeros are harmless.
+    # Leading zeros go first: `int` itself refuses thousands of digits.
     digits = source[start:stop].lstrip("0")
     if len(digits) > 6 or (code_point := int(digits or "0", 16)) > MAX_CODE_POINT:
         _fail(f"\\{letter}{source[start:stop][:12]} is above U+10FFFF", source, slash)
@@ -189,8 +195,7 @@ def bounds(source: str, start: int, end: int) -> tuple[int, int | None]:
 
 
 def bound(match: re.Match[str], group: int, fail: Callable[[str, str, int], NoReturn]) -> int:
-    """The count that is written as a group of `match`; `fail` is told a reason, the text and the place if it is too
-    large."""
+    """The count in a group of `match`; where it is more than `MAX_REPEAT` calls `fail` with reason, text and offset."""
     count = whole_number(match.group(group), MAX_REPEAT)
     if count is None:
         fail(f"a count may be at most {MAX_REPEAT:,}", match.string, match.start(group))
@@ -198,7 +203,7 @@ def bound(match: re.Match[str], group: int, fail: Callable[[str, str, int], NoRe
 
 
 def whole_number(text: str, most: int) -> int | None:
-    """The number that a text of ASCII spells in digits; None where it does not, or where that is more than `most`."""
+    """The number that ASCII digits spell; None for any other text of ASCII, and for more than `most`."""
     digits = text.lstrip("0") or text[-1:]
     # `int` refuses thousands of digits itself.
     return int(digits) if digits.isdigit() and len(digits) <= len(str(most)) and int(digits) <= most else None

@@ -86,15 +86,18 @@ cdef class MaskCache:
     cdef vector[Handed] handed             # ... where its callers went on by themselves,
     cdef vector[int32_t] singles           # ... and ids that are allowed one by one
     cdef unordered_map[size_t, unordered_map[size_t, vector[int32_t]]] leaving      # by iteration set and caller
+    cdef size_t held_beside                # bytes of `negated` and `leaving`
     cdef SuffixMatches matches                       # scratch
     cdef int64_t mask_misses, mask_hits, walks, state_misses, state_hits, pool_hits, partial_hits, dropped
     cdef int64_t sets_with_mask
 
-    cdef inline void note(self, int32_t state, const shared_ptr[TokenSet]& tokens, int64_t nanoseconds) noexcept nogil:
+    cdef inline int note(self, int32_t state, const shared_ptr[TokenSet]& tokens,
+                         int64_t nanoseconds) except -1 nogil:
         """Count a token set that was just computed."""
         self.measured[state] = nanoseconds
         self.made.push_back(Made(<void*>tokens.get(), state, nanoseconds))
         self.state_misses += 1
+        return 0
 
     cdef size_t held(self) noexcept nogil
     cdef ShortestEnds find_endings(self, bint any_byte=*)

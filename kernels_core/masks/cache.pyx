@@ -42,6 +42,7 @@ from kernels_core.masks.self_loops import self_loops_of
 from kernels_core.masks.strategy import Strategies, names_of
 
 cdef int64_t caches_made = 0
+cdef size_t BESIDE = 64         # bytes of an entry of a map, and of the vector that it holds
 cdef int64_t NO_LIMIT = <int64_t>1 << 62
 
 
@@ -88,9 +89,11 @@ cdef class MaskCache:
         return self.endings_in_bytes
 
     cdef size_t held(self) noexcept nogil:
-        """Bytes of masks, of the parser states that they hang on, and of what is known of ends."""
+        """Bytes of masks, of the parser states that they hang on, and of what is known of ends and kept beside them."""
         cdef size_t ends = 0 if self.endings is None else self.endings.held()
-        return self.table.arena.held + self.machine.arena.held + ends
+        if self.endings_in_bytes is not None:
+            ends += self.endings_in_bytes.held()
+        return self.table.arena.held + self.machine.arena.held + ends + self.held_beside
 
     cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil:
         """The mask of `record`.  The caller holds neither lock nor, if it may have to wait, the GIL."""
@@ -103,6 +106,7 @@ cdef class MaskCache:
         try:
             mask = <MaskRec*>ms_load(&record.mask)
             if mask != NULL:
+                ms_count(&self.mask_hits)       # another thread made it meanwhile
                 return mask
             self.machine.check_budget()
             return self._compute_unlimited(record) if record.limits & COUNTS else self.compute(record)
@@ -147,7 +151,7 @@ cdef class MaskCache:
         return self.remember(record, self.table.finish())
 
     cdef bint _follow_items(self, SetRec* record) except -1 nogil:
-        """Allow what the items with little to walk take; the others, and at first all, are marked in `self.wide`.
+        """Allow what the items with little to walk take, and mark the others in `self.wide`.
 
         False, with nothing allowed, if that would take too long.
         """
@@ -265,6 +269,7 @@ cdef class MaskCache:
         if not callers.count(<size_t>caller):
             find_suffixes(iterations.suffix_trie, self.machine, caller, self.matches)
             callers[0][<size_t>caller] = self.matches.places
+            self.held_beside += BESIDE + sizeof(int32_t) * self.matches.places.size()
         return &callers[0][<size_t>caller]
 
     cdef int32_t _iterations_left(self, Item item) noexcept nogil:
@@ -302,6 +307,7 @@ cdef class MaskCache:
             if self.machine.tables.token_negated[chosen]:
                 if not self.negated.count(chosen):
                     self.negated[chosen] = self.trie.spelt
+                    self.held_beside += BESIDE + sizeof(uint32_t) * self.trie.words
                     for i in range(self.machine.tables.token_ids[chosen].size()):
                         token = self.machine.tables.token_ids[chosen][i]
                         self.negated[chosen][token >> 5] &= ~(<uint32_t>1 << (token & 31))
@@ -425,7 +431,7 @@ cdef class MaskCache:
             # A walk with shortcuts costs little more than most differences: a reference is not made for their sake.
             self.token_set(choice.reference, counted, shared, AS_REFERENCE, reference,
                            choice.strategy == EXCLUDED_WORDS or choice.counts or not self.decide.walk_shortcuts)
-            # asked for before
+            # It may have been made for another use, with too long a chain or with handovers.
             if reference.get() != NULL and (depth_of(reference.get()) >= thresholds.difference_depth
                                             or not reference.get().handovers.empty()):
                 reference.reset()
@@ -491,9 +497,12 @@ cdef class MaskCache:
 
     def cost_estimates(self):
         """(state, estimated trie nodes, nanoseconds measured or None) of every scannable state, costliest first."""
+        cdef unique_lock[mutex] _held
         cdef int32_t state
         cdef list rows = []
         self.machine.complete()
+        with nogil:
+            _held = unique_lock[mutex](self.machine.lock[0])     # `measured` grows without the GIL
         for state in range(<int32_t>self.machine.tables.states.size()):
             if self.machine.tables.states[state].flags & SCANNABLE:
                 rows.append((state, estimate(self.trie, self.machine.tables, state),

@@ -178,6 +178,26 @@ def test_what_grew_while_it_was_kept_is_noticed() -> None:
     assert len(cache) == 1
 
 
+def test_all_that_is_kept_beside_masks_and_states_counts() -> None:
+    count = 100_000
+    info = TokenizerInfo([*(b"%d" % number for number in range(count)), b"</s>"], stop_token_ids=[count])
+    compiler = GrammarCompiler(info, options=Options(warm_start=False))
+    assert compiler.compile_lark(f"start: <[0-{count - 1}]>").machine.tables.nbytes > 4 * count
+    masks = compiler.compile_lark("start: <[^0-9]>").masks
+    assert masks.nbytes == masks.machine.nbytes + masks.counters()["mask_bytes"]
+    matcher = GrammarMatcher(compiler.compile_lark("start: <[^0-9]>"))
+    assert matcher.allowed_token_ids() == [*range(10, count)]
+    masks = matcher.masks
+    assert masks.nbytes >= masks.machine.nbytes + masks.counters()["mask_bytes"] + count // 8
+
+
+def test_automata_count_with_what_their_states_stand_for() -> None:
+    tables = compiled('root ::= ("a" | "ab" | [a-f]+ "b" | "c" [a-z]*)* "x"').machine.tables
+    before = tables.nbytes, tables.state_count
+    tables.complete()
+    assert tables.nbytes - before[0] > 100 * (tables.state_count - before[1]) > 0
+
+
 def test_a_grammar_at_work_holds_up_nobody() -> None:
     """Sizes are read under the lock that makes masks; whoever compiles something else does not wait for it."""
     compiler = GrammarCompiler(INFO, options=Options(warm_start=False))
@@ -208,6 +228,7 @@ def test_sizes_and_sets_are_read_while_others_make_them() -> None:
         try:
             while not over.is_set():
                 assert grammar.held_bytes > 0
+                assert grammar.masks.cost_estimates()
                 for number in range(2, grammar.machine.set_count):
                     assert grammar.masks.allowed_ids(number) is not None
         except BaseException as error:

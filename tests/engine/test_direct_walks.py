@@ -98,7 +98,7 @@ def test_rules_that_call_nothing_are_named_alike_in_both_ways() -> None:
     key = bytes(range(16))
     named, alone = Identities(tables, key), 0
     for rule in range(tables.rule_count):
-        if tables.start_of(rule) < 0:
+        if tables.begun(rule) < 0:
             continue
         assert named.name_of(rule) == Identities(tables, key)._inside(rule), rule
         alone += not tables.lowering.nfa(rule).called()

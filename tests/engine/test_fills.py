@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections import Counter
 
 import numpy as np
@@ -31,6 +33,23 @@ def walk(matcher: GrammarMatcher, text: bytes) -> None:
     for byte in text:
         matcher.fill_next_token_bitmask(row)
         assert matcher.accept_token(byte)
+
+
+def test_a_mask_that_another_thread_made_meanwhile_is_found(info: TokenizerInfo) -> None:
+    compiled = GrammarCompiler(info, options=Options(warm_start=False)).compile_grammar(LIST)
+    matchers = [GrammarMatcher(compiled) for _ in range(4)]
+    threads = [threading.Thread(target=matcher.allowed_token_ids) for matcher in matchers]
+    compiled.machine.tables.hold()
+    try:
+        for thread in threads:
+            thread.start()
+        time.sleep(0.2)  # all of them look for the mask, which nobody has made, and wait
+    finally:
+        compiled.machine.tables.let_go()
+    for thread in threads:
+        thread.join(30)
+    stats = compiled.cache_stats()
+    assert (stats.mask_misses, stats.mask_hits) == (1, 3)
 
 
 class TestLog:

@@ -37,6 +37,13 @@ from tests.engine.driver import compiled, minimal
 from tests.strategies import grammars, productive
 
 
+def test_a_name_without_a_rule_takes_no_number() -> None:
+    lowering = compiled(Grammar.from_ebnf('root ::= "a"'), [b"a"]).machine.tables.lowering
+    for _ in range(2):
+        with pytest.raises(KeyError, match="nope"):
+            lowering.rule_id("nope")
+
+
 def called(source: str, **options: Any) -> list[str]:
     """Names of the rules that are called when all of a grammar is lowered."""
     lowering = Lowering(Grammar.from_ebnf(source).ir, Options.laboratory(**options))

@@ -32,6 +32,18 @@ REMEMBERING = st.sampled_from(
 )
 
 
+@pytest.mark.parametrize("state", [-1, 10**9])
+@pytest.mark.parametrize(
+    "name", ["row", "seen", "counted", "lengths", "characters", "may_end", "seen_members", "subset_of", "positions"]
+)
+def test_a_state_that_is_not_there_is_an_error(name: str, state: int) -> None:
+    tables = compiled(Grammar.from_ebnf("root ::= [a-c]{2,70}"), [b"a"]).machine.tables
+    counter = (0,) if name in ("counted", "characters", "may_end", "seen_members") else ()
+    with pytest.raises(IndexError, match=f"no state {state}: there are"):
+        getattr(tables, name)(state, *counter)
+    assert tables.row(FIRST_STATE)  # the lock is free
+
+
 @given(worlds(), OPTIONS, st.data())
 def test_token_sets_add_up_to_the_mask(world: World, options: Options, data: st.DataObject) -> None:
     ir, vocab = world

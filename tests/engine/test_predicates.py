@@ -126,7 +126,9 @@ def judged(draw: st.DrawFn) -> Judged:
     first = PREDICATES[draw(st.sampled_from(kinds))]()
     found: dict[str, Predicate] = {"name": first}
     if len(names) > 1:
-        found["other"] = first if draw(st.booleans()) else PREDICATES[draw(st.sampled_from(kinds))]()
+        # By itself: what is never declared, or is not in a list, is refused.
+        alone = [kind for kind in kinds if kind[:8] != "declared" and ("in a list" not in kind or "| list)" in text)]
+        found["other"] = first if draw(st.booleans()) else PREDICATES[draw(st.sampled_from(alone))]()
     return text, found
 
 
@@ -369,6 +371,17 @@ def test_dead_ends_without_beginnings() -> None:
     [
         (LIST, {"names": OneOf("a")}, "no rule for a predicate called 'names'.*did you mean name"),
         (LIST, {"name": AllDifferent(within="list")}, "'list'"),
+        ("root ::= new known\nnew ::= [ab]\nknown ::= [ab]", {"known": DeclaredBefore("new")}, "learns from 'new'"),
+        (
+            "root ::= new known\nnew ::= [ab]\nknown ::= [ab]",
+            {"new": DeclaredBefore("new"), "known": DeclaredBefore("new")},
+            "learns from 'new': give the same object",
+        ),
+        (
+            "root ::= name list\nname ::= [ab]\nlist ::= [ab]",
+            {"name": AllDifferent(within="list")},
+            "line 3, column 1: a memory begins anew within 'list', and no rule",
+        ),
         ("root ::= name\nname ::= [ab]*", {"name": OneOf("a")}, "no text of it may be empty"),
         ('root[distinct] ::= "[" a "]"\na[item] ::= [1-9]', {"a": OneOf("1")}, "is an item and has a predicate"),
         ('root ::= a\na[lazy] ::= name ","\nname ::= [ab]', {"name": OneOf("a")}, "is judged by a predicate"),
@@ -438,6 +451,19 @@ def test_what_is_written_as_json_refuses_it() -> None:
         session.save("predicates.json")
     with pytest.raises(UnsupportedFeatureError, match="no predicates"):
         xgrammar.Grammar.wrap(grammar).serialize_json()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: OneOf(("users", "orders")), r"OneOf takes texts one by one, not a tuple: write OneOf\(\*texts\)"),
+        (lambda: OneOf(["users"]), "not a list"),
+        (lambda: DeclaredBefore(("new",)), r"takes names of rules .* write DeclaredBefore\(\*names\)"),
+    ],
+)
+def test_what_is_given_in_a_collection_is_refused(make: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        make()
 
 
 def test_only_predicates_judge() -> None:

@@ -147,6 +147,8 @@ def test_ordinary_rules_take_few_calls_per_character() -> None:
 LONG = {
     "EBNF": lambda: Grammar.from_ebnf("root ::= " + '"b" ' * 500_000),
     "one class of EBNF": lambda: Grammar.from_ebnf("root ::= [" + "abcdefgh" * 250_000 + "]"),
+    "escapes of EBNF": lambda: Grammar.from_ebnf('root ::= "' + "\\n" * 500_000 + '"'),
+    "bytes of EBNF": lambda: Grammar.from_ebnf('root ::= b"' + "\\x61" * 300_000 + '"'),
     "Lark": lambda: Grammar.from_lark("start: " + '"b" ' * 300_000 + "\n"),
     "comments of Lark": lambda: Grammar.from_lark('start: "b"\n' + "// b\n" * 500_000),
     "a regex": lambda: Grammar.from_regex("a|b" * 500_000),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kernels_core import Grammar, GrammarCompiler, GrammarError, GrammarMatcher, Options, UnsupportedSchemaError
 from kernels_core.grammar.analysis import productive_rules, reachable_rules
 from kernels_core.grammar.ir import DeferredRule
-from kernels_core.grammar.json_schema import SchemaOptions
+from kernels_core.grammar.json_schema import SchemaOptions, reach
 from kernels_core.grammar.json_schema.compile import compile_schema
 from kernels_core.grammar.json_schema.deferrable_schemas import DeferrableSchemas
 from kernels_core.grammar.json_schema.dialect import DEFAULT, dialect_of
@@ -98,6 +98,16 @@ def test_nothing_is_made_that_is_not_asked_for() -> None:
     assert made == {name for name in names if not isinstance(grammar.lazy_ir.rules[name], DeferredRule)}
     assert not any(isinstance(rule, DeferredRule) for rule in grammar.ir.rules.values())
     assert Grammar.from_ebnf(str(grammar)) == grammar
+
+
+@pytest.mark.parametrize("named", [{}, {"$id": "https://x/y"}])
+def test_what_waits_was_checked_already(named: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[str] = []
+    monkeypatch.setattr(reach, "read", lambda pattern, ecma: checked.append(pattern))
+    inner = {"type": "string", "pattern": "^a"}
+    schema = {"not": {"pattern": "^b", "minProperties": 9}, "properties": {"a": {"properties": {"b": inner}}}}
+    Grammar.from_json_schema({**named, **schema})
+    assert checked == ["^b"]
 
 
 def test_what_is_plain_waits_in_what_is_not() -> None:

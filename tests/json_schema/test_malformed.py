@@ -123,6 +123,7 @@ def test_a_boolean_requires_nothing_and_is_told(kind: str | None) -> None:
         ({"type": ["string", {"type": "null"}]}, '{"type": "null"} is no type'),
         ({"type": None}, "null is no type"),
         ({"type": True}, "true is no type"),
+        ({"pattern": "*a"}, "nothing to repeat here (character 0 of the pattern)"),
         ({"minLength": "x" * 100}, 'not "' + "x" * 56 + "..."),
     ],
 )

@@ -56,6 +56,7 @@ class LazyDocument:
         self._waits: dict[Term, bool] = {TRUE: writer.waits}
         self._parted: dict[Term, tuple[dict[str, Any], Term] | None] = {}
         self._open: set[Term] = set()
+        self._made: list[object] = []  # schemas that no document keeps alive: they are known by their addresses
         self._dialect = dialect = self._declared()
         self._judge = DeferrableSchemas(
             document,
@@ -195,6 +196,7 @@ class LazyDocument:
             return None
         found = self._judge.waiting(word, options)
         waiting = {"anyOf": found}
+        self._made.append(waiting)
         if not found or not self._holds(waiting):
             return None
         known = set(map(id, found))

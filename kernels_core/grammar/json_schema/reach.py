@@ -1,8 +1,7 @@
 """The schemas that a document's root can reach, through references too, and a look at what their keywords hold.
 
-What a keyword must hold does not depend on the type beside it: `required: true` is as wrong where strings are asked for
-as where objects are.  The reader only looks at keywords that say something about the values that are left, so this
-looks at all of them.
+A malformed value is an error even where its keyword does not apply: `required: true` is as wrong where strings are
+asked for as where objects are.  The reader skips such keywords, so all are checked here.
 
 Read on: `reading.py` (what keywords mean), `explain.py` (a table of them).
 """
@@ -10,6 +9,7 @@ Read on: `reading.py` (what keywords mean), `explain.py` (a table of them).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ...clock import look
@@ -25,7 +25,7 @@ from .values import Malformed, kind_of
 
 
 class Reached(NamedTuple):
-    """A schema that is an object, where it stands, and the keywords of its dialect that count there."""
+    """A schema that is an object, its context and JSON pointer, and the keywords of its dialect that count there."""
 
     schema: Mapping[str, Any]
     context: Context
@@ -34,7 +34,8 @@ class Reached(NamedTuple):
 
 
 def reached(documents: Documents, root: Any, skip: Callable[[Any], bool] = lambda _: False) -> Iterator[Reached]:
-    """Each schema once in each context, in the order of reading; but for those of the root's context to `skip`."""
+    """Each schema once in each context, in the order of reading; none of the root's context that `skip` takes, and
+    nothing in it."""
     seen: set[tuple[int, Context]] = set()
     work: list[tuple[Any, Context, str, bool]] = [(root, documents.root_context, "#", False)]
     while work:
@@ -43,7 +44,7 @@ def reached(documents: Documents, root: Any, skip: Callable[[Any], bool] = lambd
             continue
         look(10)
         seen.add((id(schema), context))
-        if context is documents.root_context and skip(schema):
+        if context == documents.root_context and skip(schema):
             continue
         if not entered:
             context = documents.inside(schema, context)
@@ -61,7 +62,7 @@ def schemas_below(
 ) -> list[tuple[Any, Context, str, bool]]:
     """The schemas that the `value` of a keyword of the schema at `pointer` holds or refers to.
 
-    Each with its context and pointer, and whether it was entered: its own names count in that context.
+    Each with its context and pointer, and whether it was entered: the context is already that of its own identifier.
     """
     entry = KEYWORDS[keyword]
     if entry.refers and isinstance(value, str):
@@ -74,10 +75,10 @@ def schemas_below(
 
 
 def check_values(
-    documents: Documents, root: Any, problems: Problems, right: Callable[[Any], bool] = lambda _: False
+    documents: Documents, root: Any, problems: Problems, skip: Callable[[Any], bool] = lambda _: False
 ) -> None:
-    """Report every keyword whose value it cannot have; schemas of the document that are `right` need no look."""
-    for place in reached(documents, root, right):
+    """Report every keyword with a malformed value, but for schemas of the document that `skip` takes."""
+    for place in reached(documents, root, skip):
         for keyword in place.keywords:
             try:
                 _check(KEYWORDS[keyword], place.schema[keyword])
@@ -87,7 +88,7 @@ def check_values(
             except ValueError as error:  # a number of too many digits, or a malformed pattern
                 reason = error.reason if isinstance(error, GrammarSyntaxError) else str(error)
                 offset = error.offset if isinstance(error, GrammarSyntaxError) else None
-                where = f" (character {offset} of the pattern)" if offset else ""
+                where = f" (character {offset} of the pattern)" if offset is not None else ""
                 problems.add(place.pointer, keyword, reason + where, "the keyword is ignored", malformed=True)
 
 
@@ -95,17 +96,11 @@ def _check(entry: Keyword, value: Any) -> None:
     entry.check(value, entry.name)
     if entry.name in ("pattern", "patternProperties"):
         for pattern in (value,) if isinstance(value, str) else value:
-            _check_pattern(pattern)
+            with suppress(UnsupportedFeatureError):  # it is well-formed; where it matters, its reader says what is not
+                read(pattern, ecma=True)
     for keys, one in schemas_in(entry, value):
         # Under `dependencies` lists of names stand beside schemas.
         if not isinstance(one, dict | bool) and not (entry.name == "dependencies" and isinstance(one, list)):
             where = "".join(f" (at {shown(key)})" for key in keys)
             cure = f'; write {{"type": {shown(one)}}}' if isinstance(one, str) and one in TYPES else ""
             raise Malformed(f"a schema must be an object or a Boolean, not {kind_of(one)}{where}{cure}")
-
-
-def _check_pattern(pattern: str) -> None:
-    try:
-        read(pattern, ecma=True)
-    except UnsupportedFeatureError:
-        pass  # well-formed; where it matters, its reader says what is not supported

@@ -283,7 +283,7 @@ class _Rules:
         """A terminal that a lazy rule takes texts from; notes go with it."""
         name = expression.name if isinstance(expression, Name) else "text"
         made = self.lowering.book.reserve(name)
-        self.lowering.book.define(made, self.terminals.guarded(language, expression.span, name))
+        self.lowering.book.define(made, self.terminals.node_of(language, expression.span, name))
         if isinstance(expression, Name) and name in self.scope.definitions:
             notes = self.lowering.notes.get(self.terminals.names[name], ())
             self.lowering.notes[made] = renamed_capture(notes, name)

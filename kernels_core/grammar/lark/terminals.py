@@ -73,7 +73,7 @@ _SHOWN = 40  # characters of a pattern in a remark
 
 
 def is_shaped(definition: Definition) -> bool:
-    """Has it an attribute that works on a regular language?  Then it is a terminal, whatever its name."""
+    """Has it an attribute that works on a regular language?  Such a *shaped* one is a terminal, whatever its name."""
     return not definition.attributes.keys().isdisjoint(("lazy", "max_chars", "suffix"))
 
 
@@ -83,7 +83,7 @@ def is_lazy(definition: Definition) -> bool:
 
 
 def _standing(span: Span, node: Node, below: list[Node]) -> Node:
-    """What was written elsewhere stands where it is imported: places in another text would be wrong in this one."""
+    """A node of an imported pattern, at the import: its own place is one in another text."""
     return nodes.rebuild(node.with_span(span), below)
 
 
@@ -117,7 +117,7 @@ class Terminals:
             if definition.is_empty:
                 body: Node = Empty(span=definition.span)
             elif is_shaped(definition):
-                body = self._node_of(self._language_of(name), definition.span, self.names[name])
+                body = self.node_of(self._language_of(name), definition.span, self.names[name])
             else:
                 body = self.node(definition.body)
             self.book.define(self.names[name], body)
@@ -139,7 +139,7 @@ class Terminals:
                 return embedded(substring_grammar([chunk.encode() for chunk in chunks]), self.book, "substring", span)
         looks = isinstance(expression, Pattern | Sequence | Times) and self._looks(expression)
         if looks or isinstance(expression, Both | Others):
-            return self._node_of(self.language(expression), span, "text")
+            return self.node_of(self.language(expression), span, "text")
         if isinstance(expression, Pattern):
             written = self._read(expression)
             try:
@@ -174,7 +174,8 @@ class Terminals:
         reason = f"failed to compile regular expression: {error.reason}"
         return type(error)(reason, self.source, offset, language=LANGUAGE)
 
-    def _node_of(self, language: Language, span: Span, hint: str) -> Node:
+    def node_of(self, language: Language, span: Span, hint: str) -> Node:
+        """The texts of `language`, which stands at `span`."""
         try:
             return language_node(language, self.book, hint)
         except TooManyStates as error:
@@ -196,11 +197,11 @@ class Terminals:
             self._refuse(error, expression.span)
 
     def _joined(self, expression: Expression) -> Tree:
-        """A terminal as one regular expression, whose assertions see what stands beside them in it."""
+        """One tree for a whole terminal, so that assertions see what stands beside them; else a language."""
         return self._tree(expression, self._joined) if self._looks(expression) else self.language(expression)
 
     def _tree(self, expression: Expression, below: Callable[[Expression], Tree]) -> Tree:
-        """A terminal expression made of what `below` makes of its parts."""
+        """The tree of a terminal expression, of what `below` makes of its parts."""
         span = expression.span
         match expression:
             case Text(value, ignore_case):
@@ -235,7 +236,7 @@ class Terminals:
         self._not_in_terminals(expression)
 
     def _alone(self, pattern: Pattern) -> Language:
-        """The texts of a pattern that looks at nothing but them."""
+        """The texts of a pattern without assertions that look out of it."""
         try:
             return full_match(pattern.source, self._flags(pattern))
         except GrammarError as error:
@@ -246,35 +247,34 @@ class Terminals:
         return bounded(self._language_of(name))
 
     def is_regular(self, expression: Expression) -> bool:
-        """Is it made of characters alone, and not of tokens, schemas or grammars?"""
+        """Is an expression without parts one of characters, and not of tokens, a schema or a grammar?"""
         return not isinstance(expression, TokenIds | Special | Schema | External | Nested)
 
-    def guarded(self, language: Language, span: Span, hint: str) -> Node:
-        """A terminal that is less at its place than by itself."""
-        return self._node_of(bounded(language), span, hint)
-
     def _language_of(self, name: str) -> Language:
-        # In the order of definition by use, so that this never goes deeper than one terminal.
-        for earlier in self._order:
-            if earlier not in self._languages:
-                self._languages[earlier] = self._shaped(self.defined[earlier])
-            if earlier == name:
-                break
+        todo = [name]
+        while todo:  # what it is made of comes first, so that this never goes deeper than one terminal
+            needed = [call.name for call in self._calls[todo[-1]] if call.name not in self._languages]
+            if not needed and (top := todo.pop()) not in self._languages:
+                self._languages[top] = self._shaped(self.defined[top])
+            todo += needed
         return self._languages[name]
 
     def _shaped(self, definition: Definition) -> Language:
-        language = self.language(definition.body)
-        count = definition.attributes.get("max_chars", (None, 0))[0]
-        if "suffix" in definition.attributes:
-            suffix, offset = definition.attributes["suffix"]
-            if suffix is None or isinstance(suffix, float):
-                fail("the suffix is missing", self.source, offset)
-            if isinstance(count, float):
-                return _closed_by(language, self.language(suffix), int(count))
-            language = bounded(concat(language, self.language(suffix)))
-        if is_lazy(definition):
-            language = shortest(language)
-        return at_most(language, int(count)) if isinstance(count, float) else language
+        try:
+            language = self.language(definition.body)
+            count = definition.attributes.get("max_chars", (None, 0))[0]
+            if "suffix" in definition.attributes:
+                suffix, offset = definition.attributes["suffix"]
+                if suffix is None or isinstance(suffix, float):
+                    fail("the suffix is missing", self.source, offset)
+                if isinstance(count, float):
+                    return _closed_by(language, self.language(suffix), int(count))
+                language = bounded(concat(language, self.language(suffix)))
+            if is_lazy(definition):
+                language = shortest(language)
+            return at_most(language, int(count)) if isinstance(count, float) else language
+        except TooManyStates as error:
+            self._refuse(error, definition.span)
 
     # -- assertions -----------------------------------------------------------------------------------------------
 
@@ -286,12 +286,19 @@ class Terminals:
         lexed = [part for body in rules for part in parts(body)]
         whole = {part.name for part in lexed if isinstance(part, Name)}
         called = {call.name for calls in self._calls.values() for call in calls}
-        apart = [part for one in self.defined.values() for part in parts(one.body) if isinstance(part, Both | Others)]
-        whole |= {part.name for one in apart for part in parts(one) if isinstance(part, Name)}
-        bodies = [one.body for name, one in self.defined.items() if name in whole or name not in called]
-        bodies += self.scope.ignored
-        alone = (part for part in (*lexed, *(inner for one in apart for inner in parts(one))))
-        for expression in (*bodies, *(part for part in alone if isinstance(part, Pattern))):
+        written = [one for definition in self.defined.values() for one in definition.expressions()]
+        apart = [part for one in written for part in parts(one) if isinstance(part, Both | Others)]
+        within = [part for one in apart for part in parts(one)]
+        whole |= {part.name for part in within if isinstance(part, Name)}
+        # A terminal that is part of another is asked there, unless it is shaped: then its body and suffix stand alone.
+        asked = [
+            expression
+            for name, one in self.defined.items()
+            if is_shaped(one) or name in whole or name not in called
+            for expression in one.expressions()
+        ]
+        patterns = [part for part in (*lexed, *within) if isinstance(part, Pattern)]
+        for expression in (*asked, *self.scope.ignored, *patterns):
             if (first := self._first_look(expression)) is not None:
                 self._ask(expression, first)
 
@@ -311,7 +318,7 @@ class Terminals:
             self.remarks[f"a terminal sees its own text alone: what /{shown}/ forbids around it is not asked"] = None
 
     def _looks(self, expression: Expression) -> bool:
-        """Does a pattern in it look out of what that pattern matches?"""
+        """Does an assertion in it look out of the pattern that it stands in?"""
         return self._first_look(expression) is not None
 
     def _first_look(self, expression: Expression) -> Pattern | None:
@@ -388,7 +395,7 @@ class Terminals:
 
 
 def _closed_by(texts: Language, suffix: Language, most: int) -> Language:
-    """Fewer than `most` characters and the suffix, lazily, or `most` characters in which no suffix has ended."""
+    """Fewer than `most` characters and then the suffix, lazily; or exactly `most`, in which no suffix has ended."""
     whole = shortest(bounded(concat(texts, suffix)))
     early = concat(at_most(texts, most - 1), suffix) if most else NOTHING
     full = intersection(texts, loop(ANY_CHARACTER, most, most), complement(concat(texts, suffix, ALL)))

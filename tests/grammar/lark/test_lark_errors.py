@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kernels_core.errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
 from kernels_core.grammar import Grammar
+from tests.reference import Recogniser
 from tests.strategies import examples
 
 MARK = "»"
@@ -184,6 +185,25 @@ def test_terminals_too_large_to_follow_are_refused(rule: str) -> None:
         Grammar.from_lark(f'start: ~T0\n{terminals}\nT40: "x"')
 
 
+@pytest.mark.parametrize("attributes", ["", ", max_chars=400000"])
+def test_a_terminal_too_large_with_its_suffix_is_refused_at_its_place(attributes: str) -> None:
+    long = "a" * 150_000
+    located(f'start: X\n»X[suffix="{long}"{attributes}]: "{long}"', UnsupportedFeatureError, "more than 200,000 nodes")
+
+
+def test_a_terminal_that_stands_beside_an_operation_may_be_larger_than_one() -> None:
+    Grammar.from_lark(f'start: A B\nA: "{"a" * 200_001}"\nC: /c+/\nB: C & /cc/')
+
+
+def test_a_terminal_as_deep_as_may_be_loses_what_a_lazy_rule_takes() -> None:
+    deep = "a"
+    for _ in range(50):
+        deep = f"(?:{deep}|b)c"
+    texts = Recogniser(Grammar.from_lark(f'start: T | l\nl[lazy]: "a"\nT: /{deep}/').ir)
+    assert texts.accepts(b"bc")
+    assert not texts.accepts(b"a" + b"c" * 50)
+
+
 def test_long_sequences_with_skips_stay_linear() -> None:
     grammar = Grammar.from_lark("start: " + "a " * 500 + '\na: "x"?\n%ignore " "')
     assert len(str(grammar)) < 50_000
@@ -230,6 +250,12 @@ def test_anything_is_a_grammar_or_a_located_error(soup: str) -> None:
         "start: /c/ (/a»(?=b)+?/ & ~/x/)",
         "start: A B\nA: Y X\nX: /a»(?=b)/\nY: /y/\nB: /b/",
         "start: A B\nA: _X & ~/x/\n_X: /a»(?=b)|c/\nB: /b/",
+        "start: X | B\nX[suffix=/b»(?=c)/]: /a*/\nB: /b/",
+        "start: X | B\nX[suffix=/»(?<=a)b/]: /a*/\nB: /b/",
+        "start: X | B\nX[suffix=END, max_chars=3]: /a*/\nEND: /b»(?=c)/\nB: /b/",
+        "start: X | B\nX[suffix=END]: /a*/\nEND: /x/ & /b»(?=c)|x/\nB: /b/",
+        'start: X "c" | B\nX[lazy]: /a»(?=c)/\nB: /b/',
+        'start: Y | B\nY: X "c"\nX[lazy]: /a»(?=c)/\nB: /b/',
     ],
 )
 def test_a_terminal_asks_for_no_text_around_it(marked: str) -> None:
@@ -252,5 +278,6 @@ def test_a_terminal_asks_for_no_text_around_it(marked: str) -> None:
     ],
 )
 def test_what_a_terminal_forbids_around_it_is_told(pattern: str, told: bool) -> None:
-    notes = Grammar.from_lark(f"start: A /c/?\nA: /{pattern}/").warnings
-    assert ["is not asked" in str(note) for note in notes] == [True] * told
+    for definition in (f"A: /{pattern}/", f"A: B\nB[lazy]: /{pattern}/", f'A[suffix=/{pattern}/]: "x"'):
+        notes = Grammar.from_lark(f"start: A /c/?\n{definition}").warnings
+        assert ["is not asked" in str(note) for note in notes] == [True] * told
