@@ -126,7 +126,7 @@ cdef class Identities:
         """Whether the rule of `state` reaches few rules.
 
         An object of a large schema reaches all of it: describing that costs more than its token sets, and forces rules
-        to be lowered that no text may ever visit.
+        to be lowered that no text may ever visit.  So does what stands for many calls (`DeferredRule.costly`).
         """
         cdef int32_t rule = self.tables.states[state].rule
         if <size_t>rule >= self.near.size():
@@ -174,7 +174,10 @@ cdef class Identities:
         reached, pending = {root}, [root]
         while pending:
             number = pending.pop()
-            if number in self.rules or self.tables.lowering.rules[number].has_key:
+            waiting = self.tables.lowering.rules[number].deferred
+            if waiting is not None and waiting.costly:
+                return False
+            if number in self.rules or waiting is not None:
                 continue
             for called in self.tables.lowering.nfa(number).called():
                 if called not in reached:
@@ -194,11 +197,11 @@ cdef class Identities:
         The automaton says all if what it calls has no keys: then a string is the same string in every schema.
         """
         rule = self.tables.lowering.rules[number]
-        if not rule.has_key:
+        if rule.deferred is None:
             return self.rule(number)
         called = rule.nfa.called()
         listed = self.tables.nfas[number].nfa.words != NULL and self.tables.nfas[number].nfa.words.lists
-        if not listed and not any(self.tables.lowering.rules[other].has_key for other in called):
+        if not listed and all(self.tables.lowering.rules[other].deferred is None for other in called):
             for other in called:
                 self.rule(other)
             return self._hash(b"rule" + self._describe(number, self.rules))
@@ -220,7 +223,7 @@ cdef class Identities:
             if number in calls or number in self.rules:
                 continue
             rule = lowering.rules[number]
-            if rule.has_key:
+            if rule.deferred is not None:
                 # Its key says all, whether it is lowered by now or not: a name must not change.
                 self.rules[number] = self._hash(b"deferred" + rule.key)
                 continue

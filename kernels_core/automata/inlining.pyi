@@ -1,7 +1,7 @@
 from typing import Final
 
 from kernels_core.automata.nfa import Nfa
-from kernels_core.grammar.ir import GrammarIR, Rule
+from kernels_core.grammar.ir import DeferredRule, GrammarIR, Rule
 from kernels_core.grammar.tree import Node
 from kernels_core.options import Options
 
@@ -17,6 +17,7 @@ class LoweredRule:
     item: Final[Node | None]
     path: Final[tuple[int, ...]]
     key: Final[bytes | None]
+    deferred: Final[DeferredRule | None]
 
 def named_tokens(rules: dict[str, Rule]) -> set[int]: ...
 

@@ -46,12 +46,12 @@ cdef class LoweredRule:
     @property
     def key(self):
         """Stands for the rule's language if its body was deferred (`ir.DeferredRule`); may have to be worked out."""
-        return self.ir.key(self.source) if self.item is None else None
+        return None if self.deferred is None else self.deferred.key
 
     @property
-    def has_key(self):
-        """Whether there is a `key`."""
-        return self.item is None and self.ir.was_deferred(self.source)
+    def deferred(self):
+        """The deferred rule that it is, or was; None for all others."""
+        return self.ir.deferred(self.source) if self.item is None else None
 
     def __repr__(self):
         return f"<LoweredRule {self.name}>"

@@ -80,15 +80,10 @@ class GrammarIR:
     lock: Lock = field(default_factory=new_reentrant_lock, compare=False, repr=False)
     made: dict[str, DeferredRule] = field(default_factory=dict, compare=False, repr=False)  # what was deferred at first
 
-    def was_deferred(self, name: str) -> bool:
-        """Whether the rule called `name` is deferred, or was."""
-        return isinstance(self.rules[name], DeferredRule) or name in self.made
-
-    def key(self, name: str) -> bytes | None:
-        """The key of a rule that is deferred, or was; None for all others."""
+    def deferred(self, name: str) -> DeferredRule | None:
+        """The rule called `name` if it is deferred, or what it was before it was made; None for all others."""
         rule = self.rules[name]
-        waiting = rule if isinstance(rule, DeferredRule) else self.made.get(name)
-        return None if waiting is None else waiting.key
+        return rule if isinstance(rule, DeferredRule) else self.made.get(name)
 
     def expand(self, name: str) -> Rule:
         """The rule called `name` with its body."""

@@ -14,6 +14,7 @@ class RuleBook:
         key: Callable[[], bytes],
         make: Callable[[bool], object],
         tokens: Callable[[], tuple[int, ...]] | None = None,
+        costly: bool = False,
     ) -> RuleRef: ...
     def add(self, hint: str, body: Node) -> RuleRef: ...
     def share(

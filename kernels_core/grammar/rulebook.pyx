@@ -64,12 +64,12 @@ cdef class RuleBook:
         self.rules[name] = Rule(name, body, notes)
         return RuleRef(name)
 
-    def defer(self, str hint not None, key not None, make not None, tokens=None):
-        """A new rule whose body `make(compact)` makes when it is needed; `key()` stands for it, and `tokens()` are
-        those that it names, if it may name any (`rules.DeferredRule`).
+    def defer(self, str hint not None, key not None, make not None, tokens=None, bint costly=False):
+        """A new rule whose body `make(compact)` makes when it is needed; `key()` stands for it, and is `costly` or not,
+        and `tokens()` are those that it names, if it may name any (`rules.DeferredRule`).
         """
         cdef str name = self.free_name(hint)
-        self.rules[name] = _Promised(name, key, make, tokens)
+        self.rules[name] = _Promised(name, key, make, tokens, costly)
         return RuleRef(name)
 
     def add(self, str hint not None, body):
@@ -144,9 +144,10 @@ cdef class _Promised(DeferredRule):
 
     cdef object digest, maker, named
 
-    def __init__(self, str name, digest, maker, named):
+    def __init__(self, str name, digest, maker, named, bint costly):
         self.name = name
         self.notes = ()
+        self.costly = costly
         self.digest, self.maker, self.named = digest, maker, named
 
     cdef bytes find_key(self):

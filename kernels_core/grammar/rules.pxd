@@ -10,6 +10,7 @@ cdef class Rule:
 
 cdef class DeferredRule(Rule):
     cdef bytes known_key
+    cdef readonly bint costly       # its key takes longer than what is kept for equal rules
     cdef bytes find_key(self)
     cpdef object make(self, bint compact)
 

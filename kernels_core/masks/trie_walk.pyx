@@ -71,7 +71,8 @@ cdef int _walk_class_trie(TokenTrie trie, Machine machine, WholeSubtrees subtree
     cdef size_t k
     for k in range(trie.class_trie.parts.size()):
         part = &trie.class_trie.parts[k]
-        if takes_all(subtrees, trie, _outlook(subtrees, found, 0), part.height, &part.below):
+        if (takes_all(subtrees, trie, _outlook(subtrees, found, 0), part.height, &part.below)
+                or subtrees.takes_apart(trie, _outlook(subtrees, found, 0), part.height, &part.below)):
             accept(found.class_runs, nodes[part.first].token_first, nodes[part.past].token_first)
         else:
             _walk_part(trie, machine, subtrees, part.first, part.past, found)

@@ -43,7 +43,8 @@ cdef class WholeSubtrees:
     cdef int explore(self, Reach* at, int32_t longest) except -1 nogil
     cdef SetRec* find_common(self, Reach* at, int class_) except NULL nogil
     cdef SetRec* _find_common(self, SetRec* source, int class_) except NULL nogil
-    cdef int _explore(self, Reach* at, int32_t longest) except -1 nogil
+    cdef bint takes_apart(self, TokenTrie trie, Reach* at, int32_t height, const Below* below) except -1 nogil
+    cdef int _explore(self, Reach* at, int32_t longest, Bytes left) except -1 nogil
     cdef int _strike(self, SetRec* source, Bytes usual, Bytes* left) except -1 nogil
     cdef bint _follow_characters(self, Place at, Bytes usual) except -1 nogil
     cdef void _meet(self, SetRec* set, int mode) noexcept nogil

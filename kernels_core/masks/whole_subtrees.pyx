@@ -72,6 +72,7 @@ cdef class WholeSubtrees:
         """Find out what `takes_all` asks for; `longest`: bytes of a token."""
         cdef uint64_t[4] loop
         cdef Bytes left
+        left.word[0], left.word[1] = at.source.live[0], at.source.live[1]
         at.explored = True
         longest = min(longest, thresholds.subtree_depth)
         if not has(WHOLE_SUBTREES):
@@ -79,8 +80,10 @@ cdef class WholeSubtrees:
         self.machine.lowers = False
         try:
             if self.given_up < thresholds.subtree_failures:
-                self._explore(at, longest)
+                self._explore(at, longest, left)
                 self.given_up += not at.closed
+                if at.closed:
+                    self._share(at)
             if not at.closed and loop_of(self.machine, at.source, loop):       # a name that calls may follow
                 at.characters = min(at.characters, <int32_t>at.layers.size() - 1)
                 left.word[0], left.word[1] = loop[0], loop[1]
@@ -90,13 +93,31 @@ cdef class WholeSubtrees:
             self.machine.lowers = True
         return 0
 
-    cdef int _explore(self, Reach* at, int32_t longest) except -1 nogil:
-        """Fill `layers`: the sets met first after n bytes are looked at together."""
-        cdef Bytes usual, left               # narrow is where more than half of the usual bytes are dead
+    cdef bint takes_apart(self, TokenTrie trie, Reach* at, int32_t height, const Below* below) except -1 nogil:
+        """`takes_all` where that is False: without the bytes that do not occur below, as they may lead to where others
+        end.  In free text with tags a `>` ends what a `<` begins, and most of the vocabulary holds no `<`.
+        """
+        cdef Reach apart
+        cdef Bytes left
+        cdef int w
+        for w in range(2):
+            if at.layers.size() < 2 or below.ascii[w] & ~at.layers[1].word[w]:
+                return False            # it is dead at once
+            left.word[w] = at.source.live[w] & below.ascii[w]
+        apart.source, apart.explored, apart.closed = at.source, True, False
+        self.machine.lowers = False
+        try:
+            self._explore(&apart, min(trie.max_depth, thresholds.subtree_depth), left)
+        finally:
+            self.machine.lowers = True
+        return takes_all(self, trie, &apart, height, below)
+
+    cdef int _explore(self, Reach* at, int32_t longest, Bytes left) except -1 nogil:
+        """Fill `layers`: the sets met first after n bytes, of those in `left`, are looked at together."""
+        cdef Bytes usual               # narrow is where more than half of the usual bytes are dead
         cdef int32_t length = 0
         cdef size_t i, k, most = self.machine.sets.size() + thresholds.subtree_new_sets
         usual.word[0], usual.word[1] = at.source.live[0], at.source.live[1]
-        left = usual
         self.seen.clear()
         self.after.clear()
         self._meet(at.source, 0)
@@ -107,7 +128,6 @@ cdef class WholeSubtrees:
             self.after.clear()
             if self.now.empty() or (at.characters < length and not (left.word[0] | left.word[1])):
                 at.closed = True
-                self._share(at)
                 return 0
             for i in range(self.now.size()):
                 if self.machine.sets.size() > most:

@@ -305,3 +305,27 @@ def test_the_mask_of_free_text_lowers_no_call() -> None:
     assert matcher.accept_string("a<7")
     assert lowered() > 1
     assert mask(matcher) == {list(dict.fromkeys(VOCAB)).index(name) for name in (b"a", b"b", b"Z")}
+
+
+@pytest.mark.parametrize(
+    ("trigger", "share"), [('"ab7', 0.8), ('\\"a', 0.75), ('b"a', 0.75), ('é"b', 0.77), ('b7"aa"bbb', 0.75), ("ab7", 1)]
+)
+def test_tags_in_free_text_are_looked_for_where_their_delimiters_are(trigger: str, share: float) -> None:
+    """In each part of the vocabulary by itself: most hold no quote."""
+    inside = {"type": "tag", "begin": trigger, "content": {"type": "regex", "pattern": "[ab]+7"}, "end": "c"}
+    form = {"type": "triggered_tags", "triggers": [trigger], "tags": [inside]}
+    compiled = {
+        options: GrammarCompiler(INFO, options=options).compile_structural_tag(
+            {"type": "structural_tag", "format": form}
+        )
+        for options in (Options(), Options.laboratory(walk_shortcuts=False), NAIVE.options)
+    }
+    matchers = [GrammarMatcher(one) for one in compiled.values()]
+    first, *others = [mask(matcher) for matcher in matchers]
+    assert others == [first, first]
+    quick, plain, _ = (one.masks.counters()["nodes_walked"] for one in compiled.values())
+    assert quick <= share * plain
+    for letter in ("7", *trigger):
+        assert all(matcher.accept_string(letter) for matcher in matchers)
+        first, *others = [mask(matcher) for matcher in matchers]
+        assert others == [first, first]

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
 from kernels_core.grammar.ir import GrammarIR, Node, Rule, walk
+from kernels_core.grammar.json_schema import number_text as number_text_module
 from kernels_core.grammar.json_schema.digits import decimals as decimals_between
 from kernels_core.grammar.json_schema.digits import naturals, places
 from kernels_core.grammar.json_schema.number_text import _Form, _plain_dfa, number_text
@@ -213,6 +214,40 @@ def test_multiples() -> None:
     odd = texts({"type": "integer", "not": {"multipleOf": 2}})
     assert "13" in odd
     assert "14" not in odd
+
+
+@pytest.mark.parametrize(
+    ("step", "gaps"),
+    [("6", ["4", "30", "9"]), ("0.5", ["0.2", "3", "0.75"]), ("0", ["0.04", "7", "0.5"]), ("12", ["0.9", "8"])],
+)
+def test_multiples_of_one_that_are_none_of_others(step: str, gaps: list[str]) -> None:
+    """Remainders by decimals with as many digits are counted together, by others apart."""
+    piece = Piece(Fraction(0), low_open=True, step=Fraction(step), gaps=frozenset(map(Fraction, gaps)))
+    dfa = _plain_dfa(piece, _Form(canonical=False, whole=True, pointed=True))
+    for number in range(1, 40_000):
+        text = f"{number / 100:.2f}".rstrip("0").rstrip(".")
+        state = 0
+        for letter in text:
+            state = dfa.table[state][10 if letter == "." else int(letter)] if state >= 0 else -1
+        assert (state >= 0 and dfa.accepting[state]) == (Fraction(number, 100) in piece), text
+
+
+@pytest.mark.parametrize("high", [None, 50_000])
+def test_more_remainders_than_states_are_refused_before_they_are_met(
+    high: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = None if high is None else Fraction(high)
+    piece = Piece(Fraction(0), most, low_open=True, step=Fraction(3), gaps=frozenset((Fraction(21), Fraction(3027))))
+    monkeypatch.setattr(number_text_module, "explore", None)
+    with pytest.raises(TooManyStates):
+        _plain_dfa(piece, _Form(canonical=True, whole=True, pointed=False))
+
+
+def test_few_numbers_have_few_remainders() -> None:
+    piece = Piece(
+        Fraction(0), Fraction(900), low_open=True, step=Fraction(3), gaps=frozenset((Fraction(21), Fraction(3027)))
+    )
+    assert len(_plain_dfa(piece, _Form(canonical=True, whole=True, pointed=False)).table) < 2_000
 
 
 def test_finite_sets() -> None:

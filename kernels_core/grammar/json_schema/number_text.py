@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, lcm
 from typing import Any
 
 from ...clock import look
@@ -359,17 +359,20 @@ def _compare(left: int, right: int) -> int:
 
 
 class _Divisor:
-    """Counts remainders by a positive decimal, of which multiples are `wanted`, or all but these.
+    """Counts remainders by positive decimals with as many digits behind the point: a number is to be a multiple of
+    `step`, if that is one of them, and of no other.
 
     State: (digits behind the point that still matter, -1 in front of it; the remainder, -1 once it is no multiple).
     """
 
     start = (-1, 0)
 
-    def __init__(self, step: Fraction, *, wanted: bool) -> None:
-        self.places = len(places(step)[1])
-        self.modulus = int(step * 10**self.places)
-        self.wanted = wanted
+    def __init__(self, digits: int, decimals: Iterable[Fraction], step: Fraction) -> None:
+        self.places = digits
+        scaled = {decimal: int(decimal * 10**digits) for decimal in decimals}
+        self.modulus = lcm(*scaled.values())
+        self.wanted = scaled.pop(step, 0)
+        self.unwanted = tuple(scaled.values())
 
     def step(self, state: tuple[int, int], letter: int) -> tuple[int, int] | None:
         left, remainder = state
@@ -381,8 +384,22 @@ class _Divisor:
 
     def accepts(self, state: tuple[int, int]) -> bool:
         left, remainder = state
-        scale = 10 ** (self.places if left < 0 else left)
-        return (remainder >= 0 and remainder * scale % self.modulus == 0) == self.wanted
+        if remainder < 0:
+            return not self.wanted
+        number = remainder * 10 ** (self.places if left < 0 else left)
+        return (not self.wanted or number % self.wanted == 0) and all(number % gap for gap in self.unwanted)
+
+
+def _divisors(piece: Piece) -> list[_Divisor]:
+    """What reads the multiples of a piece.  Raises `TooManyStates` where too many remainders certainly come up."""
+    by_places: dict[int, list[Fraction]] = {}
+    for decimal in (*((piece.step,) if piece.step else ()), *piece.gaps):
+        by_places.setdefault(len(places(decimal)[1]), []).append(decimal)
+    found = [_Divisor(digits, decimals, piece.step) for digits, decimals in by_places.items()]
+    remainders = lcm(*(one.modulus for one in found))
+    if min(remainders, remainders if piece.high is None else floor(piece.high)) > MAX_NUMBER_STATES:
+        raise TooManyStates(MAX_NUMBER_STATES)
+    return found
 
 
 @memo(1 << 9, 500_000, lambda dfa, piece, form: len(dfa.table) * len(dfa.letters))
@@ -393,9 +410,7 @@ def _plain_dfa(piece: Piece, form: _Form) -> Dfa:
         machines.append(_Bound(piece.low, 1, is_open=piece.low_open))
     if piece.high is not None:
         machines.append(_Bound(piece.high, -1, is_open=piece.high_open))
-    if piece.step:
-        machines.append(_Divisor(piece.step, wanted=True))
-    machines += [_Divisor(gap, wanted=False) for gap in sorted(piece.gaps)]
+    machines += _divisors(piece)
     conditions = [Stepped(machine.start, machine.step, machine.accepts, len(_LETTERS)) for machine in machines]
     both = Both([reader(_digits(form), _LETTERS), *conditions])
     return minimal(Dfa(_LETTERS, *explore(both, MAX_NUMBER_STATES)))

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm
+from operator import attrgetter
 
 from ...clock import look
 from ..regular.memo import memo
@@ -41,9 +42,9 @@ class Piece:
             return False
         if self.high is not None and (value > self.high or (self.high_open and value == self.high)):
             return False
-        if self.step and (value / self.step).denominator != 1:
+        if self.step and not _is_multiple(value, self.step):
             return False
-        return all((value / gap).denominator != 1 for gap in self.gaps)
+        return not any(_is_multiple(value, gap) for gap in self.gaps)
 
     @property
     def point(self) -> Fraction | None:
@@ -53,6 +54,11 @@ class Piece:
 
 
 EVERY = Piece()
+
+
+def _is_multiple(value: Fraction, step: Fraction) -> bool:
+    """Whether `value` is a multiple of `step`, without the fraction that a division would make."""
+    return value.numerator * step.denominator % (value.denominator * step.numerator) == 0
 
 
 def _normal(piece: Piece) -> Piece | None:
@@ -68,11 +74,11 @@ def _normal(piece: Piece) -> Piece | None:
         if high is not None:
             count = ceil(high / step) - 1 if high_open else floor(high / step)
             high, high_open = count * step, False
-        if any((step / gap).denominator == 1 for gap in gaps):
+        if any(_is_multiple(step, gap) for gap in gaps):
             return None
         # "no multiple of n" among multiples of m is "no multiple of lcm(m, n)".
         gaps = frozenset(_common(step, gap) for gap in gaps)
-    gaps = frozenset(g for g in gaps if not any(g != h and (g / h).denominator == 1 for h in gaps))
+    gaps = frozenset(g for g in gaps if not any(g != h and _is_multiple(g, h) for h in gaps))
     if low is not None and high is not None:
         if low > high or (low == high and (low_open or high_open)):
             return None
@@ -80,7 +86,7 @@ def _normal(piece: Piece) -> Piece | None:
             return Piece(low, high) if low in Piece(low, high, step=step, gaps=gaps) else None
         if step and gaps and (high - low) / step < _TRIES:
             values = [low + i * step for i in range(int((high - low) / step) + 1)]
-            left = [value for value in values if all((value / gap).denominator != 1 for gap in gaps)]
+            left = [value for value in values if not any(_is_multiple(value, gap) for gap in gaps)]
             if not left:
                 return None
             low, high = left[0], left[-1]
@@ -150,8 +156,8 @@ def _unite(pieces: Iterable[Piece]) -> Pieces:
                 joined.append(piece)
     if len(groups) == 1:  # of one kind, none is left inside another one
         return tuple(joined)
-    # A single number lies in no other one: only what is wider is looked at.
-    wide = [piece for piece in joined if piece.point is None]
+    # A single number lies in no other one: only what is wider is looked at, what has most numbers first.
+    wide = sorted((piece for piece in joined if piece.point is None), key=attrgetter("step"))
     look(200 * len(joined) * len(wide))
     return tuple(piece for piece in joined if not any(other is not piece and _inside(piece, other) for other in wide))
 
@@ -171,7 +177,7 @@ def _inside(small: Piece, large: Piece) -> bool:
     """Certainly a subset?"""
     if small.point is not None:
         return small.point in large
-    if large.step and (not small.step or (small.step / large.step).denominator != 1):
+    if large.step and (not small.step or not _is_multiple(small.step, large.step)):
         return False
     if not large.gaps <= small.gaps:
         return False

@@ -81,6 +81,9 @@ _TOO_LONG = (
 )
 _MAX_EXCLUDED = 1_000  # characters of what no string of a schema may hold: as many states for each kind of string
 
+Way = tuple[SchemaOptions, tuple[str, tuple[str, ...]], Callable[..., Emitter]]
+"""How values of a schema are written: options, (style, what strings must not hold), and what makes the emitter."""
+
 
 def _moved(problems: Sequence[SchemaProblem], place: str) -> tuple[SchemaProblem, ...]:
     """Problems of a schema that stands at `place`."""
@@ -106,6 +109,7 @@ class Builder:
         self._book = RuleBook()
         self._imported: dict[object, Node] = {}
         self._writers: dict[object, QuickWriter] = {}
+        self._ways: dict[str, Way] = {}
         self._ends: dict[str, End] = {}
         self._late = False  # what is read is what waited, as it was written, and nobody else has it
         self._depth = 0
@@ -211,13 +215,19 @@ class Builder:
         except ValueError as error:
             fields.fail(str(error), "caps")
 
-    def _json_schema(self, fields: Fields, end: End | None) -> Node:
+    def _way(self, fields: Fields) -> Way:
+        """How values of a schema are written; of what waited, which is JSON, each way that is said is read once."""
+        if not self._late:
+            return self._read_way(fields)
+        said = repr([member for member in fields.value.items() if member[0] != "json_schema"])
+        if said not in self._ways:
+            self._ways[said] = self._read_way(fields)
+        return self._ways[said]
+
+    def _read_way(self, fields: Fields) -> Way:
         style = fields.text("style", "json")
         if style not in ("json", "gemma", *STYLES):
             fields.fail(f"there is no style {style!r}; there are json, {', '.join(STYLES)}, gemma", "style")
-        schema = fields.any("json_schema")
-        if not isinstance(schema, dict | bool):
-            fields.fail("a schema is an object or a boolean", "json_schema")
         order = fields.text("order", "any")
         if order not in ORDERS:
             fields.fail(f"there is no order {order!r}; there are {', '.join(ORDERS)}", "order")
@@ -239,6 +249,13 @@ class Builder:
             write = partial(BareEmitter, excludes, self._spellings.node)
         elif style != "json":
             write = partial(ElementEmitter, STYLES[style], excludes, self._spellings.node)
+        return options, (style, excludes), write
+
+    def _json_schema(self, fields: Fields, end: End | None) -> Node:
+        options, way, write = self._way(fields)
+        schema = fields.any("json_schema")
+        if not isinstance(schema, dict | bool):
+            fields.fail("a schema is an object or a boolean", "json_schema")
         place = fields.at("json_schema")
         try:
             text = schema_text(schema)
@@ -248,13 +265,13 @@ class Builder:
         def compiled() -> Node:
             mine = schema if self._late else read_again(text)  # the caller's object may change
             try:
-                made = schema_rules(mine, text, options, self._book, self._writers, write, (style, excludes))
+                made = schema_rules(mine, text, options, self._book, self._writers, write, way)
             except UnsupportedSchemaError as error:
                 raise UnsupportedSchemaError(_moved(error.problems, place)) from None
             self.warnings += _moved(made.warnings, place)
             return RuleRef(made.ir.root)
 
-        return _ended(self._import((text, options, style, excludes), place, compiled), end)
+        return _ended(self._import((text, options, way), place, compiled), end)
 
     def _grammar(self, fields: Fields, end: End | None) -> Node:
         text = fields.text("grammar")

@@ -100,8 +100,10 @@ class TagList:
             return self.tokens_around
         return tuple(sorted({*self.tokens_around, *self._spellings.named([*self._deferrable.texts])}))
 
-    def _defer(self, hint: str, key: Callable[[], bytes], make: Callable[[bool], Node | ListedWords]) -> RuleRef:
-        return self._book.defer(hint, key, make, lambda: self._tokens)
+    def _defer(
+        self, hint: str, key: Callable[[], bytes], make: Callable[[bool], Node | ListedWords], *, costly: bool = False
+    ) -> RuleRef:
+        return self._book.defer(hint, key, make, lambda: self._tokens, costly)
 
     def begin(self, at: int) -> str | Node:
         """How the tag at a place begins."""
@@ -117,7 +119,8 @@ class TagList:
         if len(others) == len(members) or not all(tag.sure and tag.begin != skip for tag in others):
             return self._book.add(hint, self._choice(members, skip))
         # Something is put off, and there surely are texts, and no empty one.
-        return self._defer(hint, partial(self._key_of_list, skip), partial(self._alternatives, members, skip))
+        make = partial(self._alternatives, members, skip)
+        return self._defer(hint, partial(self._key_of_list, skip), make, costly=len(members) > _FEW)
 
     def _alternatives(self, members: Sequence[int], skip: str, compact: bool) -> Node | ListedWords:
         """The body of what `alternatives` names, or a compact one for it."""

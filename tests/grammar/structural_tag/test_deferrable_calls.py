@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from kernels_core.grammar import nodes
 from kernels_core.grammar.analysis import normal_form
 from kernels_core.grammar.ir import DeferredRule, GrammarIR, Node, Rule, RuleRef
 from kernels_core.grammar.printer import print_grammar
-from kernels_core.grammar.structural_tag import read_structural_tag, structural_tag_rules
+from kernels_core.grammar.structural_tag import read_structural_tag, structural_tag_rules, tag_lists
 from kernels_core.grammar.structural_tag.deferrable_calls import DeferrableCalls
 from kernels_core.grammar.structural_tag.styles import STYLES
 from tests.grammar.structural_tag.driver import ANY, INFO, Format, const, tag, token, whole
@@ -235,6 +236,40 @@ def test_tools_are_not_read_before_they_are_called(make: Any) -> None:
     assert Grammar.from_ebnf(str(grammar)) == grammar
 
 
+def test_calls_that_wait_are_read_each_in_its_own_way() -> None:
+    two: dict[str, Any] = {
+        "type": "object",
+        "properties": {"x": {"type": "null"}, "y": {"type": "integer"}},
+        "required": ["x", "y"],
+    }
+    two["additionalProperties"] = False
+    ways: dict[str, dict[str, Any]] = {
+        "any": {},
+        "declared": {"order": "declared"},
+        "plain": {"plain_integers": True},
+        "bare": {"style": "qwen_xml"},
+        "counted": {"max_whitespace_cnt": 0},
+    }
+    tags = [tag(f"<{name}>", arguments(two, **more), "</>") for name, more in ways.items()]
+    grammar = Grammar.from_structural_tag(whole(triggered(tags, ["<"])), tokenizer_info=INFO)
+    matcher = GrammarMatcher(GrammarCompiler(INFO).compile_grammar(grammar))
+
+    def takers(text: str) -> set[str]:
+        taken = set()
+        for name in ways:
+            matcher.reset()
+            if matcher.accept_string(f"<{name}>{text}"):
+                taken.add(name)
+        return taken
+
+    spelt = set(ways) - {"bare"}
+    assert takers('{"x":null,"y":1') == spelt
+    assert takers('{"y":1,"x":null}') == spelt - {"declared"}
+    assert takers('{"x":null,"y":1.0') == spelt - {"plain"}
+    assert takers('{"x":null, "y":1') == spelt - {"counted"}
+    assert takers("<parameter=x>") == {"bare"}
+
+
 LETTERS = [b"a", b"b", b"<", b"{", b"}", b"n", b"u", b"l", b"1", "é".encode(), b"ab", b"<a", b"<ab<", b"ab<", b"bnull"]
 CONTROL = [len(LETTERS), len(LETTERS) + 1]
 MANY_INFO = TokenizerInfo([*LETTERS, b"<call>", b"<stop>"], stop_token_ids=CONTROL[1:], special_token_ids=CONTROL)
@@ -395,6 +430,24 @@ def test_a_list_whose_read_tags_name_tokens_shares_no_token_sets_with_one_that_d
     named = GrammarMatcher(compiler.compile_structural_tag(form))
     assert named.accept_string("<x")
     assert token not in named.allowed_token_ids()
+
+
+@pytest.mark.parametrize("count", [3, 12])
+def test_grammars_share_the_free_text_around_a_few_calls_alone(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of what many calls are would be worked out from all of them, within the first mask."""
+    asked = []
+
+    def digest(text: bytes) -> Any:
+        asked.append(text)
+        return sha256(text)
+
+    monkeypatch.setattr(tag_lists, "sha256", digest)
+    tags = [tagged(f"<t{number}>", {"type": "integer"}, "</>") for number in range(count)]
+    form = {"format": {"type": "triggered_tags", "triggers": ["<"], "tags": tags}}
+    compiler = GrammarCompiler(INFO, options=Options.laboratory(direct_limit=0), cache_enabled=False)
+    one, other = (GrammarMatcher(compiler.compile_structural_tag(form)) for _ in range(2))
+    assert one.allowed_token_ids() == other.allowed_token_ids()
+    assert (other.compiled.cache_stats().pool_hits > 0) == (len(asked) > 0) == (count == 3)
 
 
 def tagged(begin: str, schema: dict[str, object], end: str) -> dict[str, Any]:
