@@ -36,7 +36,6 @@ from .languages import (
 )
 from .machines import Both, Stepped, explore, inhabited, reader
 from .memo import Memo, memo
-from .prefixes import beginning
 
 __all__ = [
     "MAX_STATES",
@@ -242,8 +241,6 @@ def is_empty(item: Language) -> bool:
     if isinstance(item, And):
         if _is_plenty(item):
             return False
-        if _begin_apart(item):
-            return True
     counted = _without_length(item)
     try:
         if counted is not None:
@@ -266,13 +263,6 @@ def _is_plenty(item: And) -> bool:
         if not any(span is not None and span[1] != 0 for span in spans):
             return False
     return most < _CHARACTERS and len([part for part in item.items if not isinstance(part, Not)]) == 1
-
-
-def _begin_apart(item: And) -> bool:
-    """Do two of the parts begin with different letters?"""
-    found = [start for part in item.items if (start := beginning(part))]
-    longest = max(found, key=len, default="")
-    return not all(longest.startswith(start) for start in found)
 
 
 def has_length(dfa: Dfa, least: int, most: int | None) -> bool:
