@@ -73,7 +73,6 @@ cdef class Nfa:
     cdef int32_t limit          # of states, while it is spelt out
     cdef readonly bint may_be_dead      # whether there may be states that lead nowhere
     cdef bint text, searches    # what `is_delimited` says of the body
-    cdef Callee last_callee     # looked up last: white space is called all the time
     cdef shared_ptr[MemberSet] members  # as in `NfaView`
 
     cpdef int32_t state(self) noexcept
@@ -96,7 +95,6 @@ cdef class Nfa:
     cdef int _begin(self, Inlining lowering, Node node, int32_t source, int32_t target, int32_t place) except -1
     cdef int _spell_alternatives(self, Inlining lowering, tuple items, int32_t source, int32_t target,
                                  int32_t place) except -1
-    cdef Callee _called(self, Inlining lowering, str name)
     cdef int _spell_call(self, Inlining lowering, str name, int32_t source, int32_t target, int32_t place) except -1
     cdef int _spell_loop(self, Inlining lowering, Repeat node, int32_t source, int32_t target,
                          int32_t place) except -1

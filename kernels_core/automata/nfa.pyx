@@ -180,7 +180,7 @@ cdef class Nfa:
                 at = source
                 if i > 0:
                     if type(item) is RuleRef:
-                        callee = self._called(lowering, (<RuleRef>item).name)
+                        callee = lowering.decided((<RuleRef>item).name)
                         if callee.call_kind == INLINED:
                             after = self._entry(lowering, callee.name, callee.body, after)
                             continue
@@ -308,13 +308,8 @@ cdef class Nfa:
         self._hold(node)
         self._defer(node, source, target, place)
 
-    cdef Callee _called(self, Inlining lowering, str name):
-        if self.last_callee is None or self.last_callee.name is not name:
-            self.last_callee = lowering.decided(name)
-        return self.last_callee
-
     cdef int _spell_call(self, Inlining lowering, str name, int32_t source, int32_t target, int32_t place) except -1:
-        cdef Callee callee = self._called(lowering, name)
+        cdef Callee callee = lowering.decided(name)
         if callee.call_kind == INLINED:
             self.epsilon(source, self._entry(lowering, name, callee.body, target))
             return 0
