@@ -36,7 +36,6 @@ from kernels_core.errors import BudgetExceededError
 
 cdef size_t ROOM = 16        # states that there is room for at once
 cdef size_t HEADS = 64       # of lists of states; a power of two
-cdef size_t MANY = 64                # NFA states that an edge leads to
 cdef int32_t START = 0, FINAL = 1       # of any NFA
 
 
@@ -244,27 +243,13 @@ cdef class LazyTables(Tables):
 
     cdef int32_t _state_of_many(self, int32_t rule) except -1 nogil:
         """The state that is the union of the closures of `self.targets`."""
-        cdef size_t i
         cdef int32_t first, state, count = <int32_t>self.states.size()
-        cdef Closure closure
         sort(self.targets.begin(), self.targets.end())
         self.targets.erase(unique(self.targets.begin(), self.targets.end()), self.targets.end())
         if self.targets.size() == 1:
             return self._state_of_one(rule, self.targets[0])
-        if self.targets.size() > MANY:      # whose closures would overlap: find their union at once, and keep none
-            self.stack = self.targets
-            self._reach(rule)
-        else:
-            for i in range(self.targets.size()):
-                self._close(rule, self.targets[i])
-            self.subset.clear()
-            for i in range(self.targets.size()):
-                closure = self.closures[self.nfas[rule].closures + self.targets[i]]
-                self.subset.insert(self.subset.end(), self.members.begin() + closure.first,
-                                   self.members.begin() + closure.past)
-            sort(self.subset.begin(), self.subset.end())
-            self.subset.erase(unique(self.subset.begin(), self.subset.end()), self.subset.end())
-            self._check_room()
+        self.stack = self.targets
+        self._reach(rule)
         if self.subset.size() == 1:
             return self._state_of_one(rule, self.subset[0])
         first = <int32_t>self.members.size()

@@ -72,10 +72,7 @@ cdef class Nfa:
     cdef int32_t spelt          # nodes
     cdef int32_t limit          # of states, while it is spelt out
     cdef readonly bint may_be_dead      # whether there may be states that lead nowhere
-    cdef bint is_fragment       # of a body that calls nothing, for all grammars
-    cdef bint counts            # is_fragment: it holds a counted repetition, which takes a grammar to lower
     cdef bint text, searches    # what `is_delimited` says of the body
-    cdef Callee last_callee     # looked up last: white space is called all the time
     cdef shared_ptr[MemberSet] members  # as in `NfaView`
 
     cpdef int32_t state(self) noexcept
@@ -91,7 +88,6 @@ cdef class Nfa:
     cdef void _give_room_back(self) noexcept
     cdef void copy_laid_out(self, Nfa other) noexcept
     cdef void add_states(self, int32_t count) noexcept
-    cdef void _paste(self, Nfa part, int32_t source, int32_t target, int32_t place) noexcept
     cdef NfaView view(self) noexcept
     cdef bint spell(self, Inlining lowering, Node body, int32_t source, int32_t target, int32_t place,
                     int32_t limit) except -1
@@ -99,7 +95,6 @@ cdef class Nfa:
     cdef int _begin(self, Inlining lowering, Node node, int32_t source, int32_t target, int32_t place) except -1
     cdef int _spell_alternatives(self, Inlining lowering, tuple items, int32_t source, int32_t target,
                                  int32_t place) except -1
-    cdef Callee _called(self, Inlining lowering, str name)
     cdef int _spell_call(self, Inlining lowering, str name, int32_t source, int32_t target, int32_t place) except -1
     cdef int _spell_loop(self, Inlining lowering, Repeat node, int32_t source, int32_t target,
                          int32_t place) except -1

@@ -23,8 +23,7 @@ from kernels_core.automata.size_estimate cimport INLINED, Callee
 from kernels_core.automata.word_trie cimport Branch, Letters, WordTrie
 from kernels_core.clock cimport rest
 from kernels_core.grammar.tree cimport (
-    HOLDS_CALLS, HOLDS_TOKENS, ByteSet, CharSet, Choice, Empty, Literal, Never, Node, Repeat, RuleRef, Seq, TagDispatch,
-    TokenSet, Unordered,
+    ByteSet, CharSet, Choice, Empty, Literal, Never, Node, Repeat, RuleRef, Seq, TagDispatch, TokenSet, Unordered,
 )
 
 from operator import itemgetter
@@ -39,10 +38,6 @@ cdef int32_t BREATH = 256   # nodes between two looks at the clock and at the li
 cdef object FIRST = itemgetter(0)
 cdef int SIDE_BY_SIDE = 8    # alternatives that are spelt out each by itself
 cdef int SHARED_CLASS = 4    # byte sequences; a character class with more is shared inside a rule
-
-
-cdef int MOST_FRAGMENTS = 256
-cdef int32_t MOST_STATES = 1000     # of a fragment
 
 # Buffers of the last automaton, for the next; only touched with the GIL held.
 cdef vector[Pending] spare_pending
@@ -185,7 +180,7 @@ cdef class Nfa:
                 at = source
                 if i > 0:
                     if type(item) is RuleRef:
-                        callee = self._called(lowering, (<RuleRef>item).name)
+                        callee = lowering.decided((<RuleRef>item).name)
                         if callee.call_kind == INLINED:
                             after = self._entry(lowering, callee.name, callee.body, after)
                             continue
@@ -313,13 +308,8 @@ cdef class Nfa:
         self._hold(node)
         self._defer(node, source, target, place)
 
-    cdef Callee _called(self, Inlining lowering, str name):
-        if self.last_callee is None or self.last_callee.name is not name:
-            self.last_callee = lowering.decided(name)
-        return self.last_callee
-
     cdef int _spell_call(self, Inlining lowering, str name, int32_t source, int32_t target, int32_t place) except -1:
-        cdef Callee callee = self._called(lowering, name)
+        cdef Callee callee = lowering.decided(name)
         if callee.call_kind == INLINED:
             self.epsilon(source, self._entry(lowering, name, callee.body, target))
             return 0
@@ -355,10 +345,7 @@ cdef class Nfa:
             count = lowering.copies_in_text(node, self.searches)
         if count:
             return self.spell_copies(node, count, source, target, place)
-        if self.is_fragment:
-            self.counts = True
-        else:
-            lowering.counted(self, node, source, target, place)
+        lowering.counted(self, node, source, target, place)
         return 0
 
     cpdef int spell_copies(self, Repeat node, int32_t count, int32_t source, int32_t target, int32_t place) except -1:
@@ -396,39 +383,8 @@ cdef class Nfa:
         entry = self.entries.get(key)
         if entry is None:
             entry = self.entries[key] = self.state()
-            part = None if body.holds & (HOLDS_CALLS | HOLDS_TOKENS) else _fragment(lowering, body)
-            if part is None:
-                self._defer(body, entry, target, self._rule_place(name))
-            else:
-                self._paste(part, entry, target, self._rule_place(name))
+            self._defer(body, entry, target, self._rule_place(name))
         return entry
-
-    cdef void _paste(self, Nfa part, int32_t source, int32_t target, int32_t place) noexcept:
-        """Write what a fragment says between two states; `place` is that of its body."""
-        cdef int32_t shift = self.size - 2, above = <int32_t>self.places.size() - 1
-        cdef size_t k
-        cdef RangeEdge edge
-        cdef Epsilon skip
-        cdef Tag tag
-        cdef Place inner
-        self.size += part.size - 2
-        self.may_be_dead |= part.may_be_dead
-        for k in range(part.bytes.size()):
-            edge = part.bytes[k]
-            edge.source = _moved(edge.source, source, target, shift)
-            edge.target = _moved(edge.target, source, target, shift)
-            self.bytes.push_back(edge)
-        for k in range(part.epsilons.size()):
-            skip = part.epsilons[k]
-            self.epsilons.push_back(Epsilon(_moved(skip.source, source, target, shift),
-                                            _moved(skip.target, source, target, shift)))
-        for k in range(1, part.places.size()):
-            inner = part.places[k]
-            self.places.push_back(Place(above + inner.parent if inner.parent else place, inner.child))
-        for k in range(part.tags.size()):
-            tag = part.tags[k]
-            self.tags.push_back(Tag(_moved(tag.state, source, target, shift),
-                                    above + tag.place if tag.place else place, tag.offset))
 
     cdef void _literal(self, bytes value, int32_t source, int32_t target, int32_t place) noexcept:
         cdef int32_t at = source, i, after, count = <int32_t>len(value)
@@ -591,29 +547,3 @@ cdef bytes describe_members(const MemberSet* members):
 
 cdef inline uint8_t _letter(tuple word, int32_t depth) noexcept:
     return (<const uint8_t*><const char*><bytes>word[0])[depth]
-
-
-cdef inline int32_t _moved(int32_t state, int32_t source, int32_t target, int32_t shift) noexcept:
-    """Where a state of a fragment lies: its first two are the states that it is written between."""
-    return source if state == 0 else target if state == FINAL else state + shift
-
-
-cdef Nfa _fragment(Inlining lowering, Node body):
-    """What a body that calls nothing is spelt out as, once for all grammars; None if it is large or counts."""
-    cdef Nfa part
-    cdef dict known = lowering.limits.fragments
-    found = known.get(<size_t><void*>body)
-    if found is None:
-        part = Nfa()
-        part.is_fragment = True
-        if not part.spell(lowering, body, 0, FINAL, part.root("", ()), MOST_STATES) or part.counts:
-            part = None
-        else:
-            part.bytes.shrink_to_fit()
-            part.epsilons.shrink_to_fit()
-            part.tags.shrink_to_fit()
-            part.places.shrink_to_fit()
-        if len(known) >= MOST_FRAGMENTS:
-            known.clear()
-        found = known[<size_t><void*>body] = (body, part)
-    return <Nfa>(<tuple>found)[1]

@@ -36,7 +36,6 @@ cdef class Limits:
     cdef readonly tuple spelling        # what the automaton of a body that calls nothing depends on
     # by identity of a body that calls nothing, for all grammars
     cdef dict known                     # what it costs: (the body, its cost, its width)
-    cdef dict fragments                 # what it is spelt out as (`nfa.pyx`): (the body, an `Nfa` or None)
     # of such a body, its rule and the path there: (the body, an `Nfa`) (`nfa_builder.pyx`)
     cdef dict automata
     # what is around the words of an `ExcludedWords` (`compact_bodies.pyx`), by the identities of what is no letter and

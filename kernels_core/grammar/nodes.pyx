@@ -21,7 +21,6 @@ from kernels_core.grammar import charset
 
 # Largest bound of a counted repeat: counters are signed 32-bit numbers in the engine.
 MAX_REPEAT = 2**31 - 1
-cdef int FEW = 8        # alternatives that are compared with each other one by one
 
 
 cpdef Node literal(bytes value, span=None):
@@ -83,7 +82,7 @@ cdef Literal _fuse(list run):
 cpdef Node choice(items, span=None):
     """Union of `items` (already in normal form)."""
     cdef list flat = []
-    cdef set seen = None
+    cdef set seen = set()
     cdef bint optional = False
     for outer in items:
         for item in (<Choice>outer).items if type(outer) is Choice else (outer,):
@@ -94,15 +93,9 @@ cpdef Node choice(items, span=None):
                 optional = True
                 continue
             if kind is Literal or kind is CharSet or kind is ByteSet or kind is RuleRef:
-                if len(flat) <= FEW:
-                    if _is_among(flat, item):
-                        continue
-                else:
-                    if seen is None:
-                        seen = {leaf for leaf in flat if not children(leaf)}
-                    if item in seen:
-                        continue
-                    seen.add(item)
+                if item in seen:
+                    continue
+                seen.add(item)
             flat.append(item)
     if not flat:
         return Empty(span=span) if optional else Never(span=span)
@@ -130,22 +123,6 @@ cpdef Node repeat(Node item, minimum, maximum, span=None):
         if bounds is not None:
             return repeat(item.item, *bounds, span)
     return Repeat(item, minimum, maximum, span=span)
-
-
-cdef bint _is_among(list nodes, Node leaf) except -1:
-    """Whether a leaf is one of some nodes; for few of them this is quicker than to hash the leaf."""
-    cdef Node node
-    for node in nodes:
-        if type(node) is type(leaf):
-            if type(leaf) is RuleRef:
-                if (<RuleRef>node).name == (<RuleRef>leaf).name:
-                    return True
-            elif type(leaf) is Literal:
-                if (<Literal>node).value == (<Literal>leaf).value:
-                    return True
-            elif node == leaf:
-                return True
-    return False
 
 
 cdef _product(inner, outer):

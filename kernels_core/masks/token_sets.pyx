@@ -309,8 +309,7 @@ cdef void store_accepted(TokenSet* made, TokenTrie trie, TrieWalk& found) noexce
         for i in range(others.size()):
             made.listed.insert(made.listed.end(), trie.ids.begin() + others[i].first,
                                trie.ids.begin() + others[i].past)
-        _sort_ids(made.listed, trie.words)
-        made.listed.erase(unique(made.listed.begin(), made.listed.end()), made.listed.end())
+        _sort_ids(made.listed)
         return
     made.storage = BITSET
     if 2 * count > <size_t>trie.token_count:
@@ -379,14 +378,14 @@ cdef void store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& acce
             dropped.push_back(token)
         elif count > removed.size() or binary_search(uncertain.begin(), uncertain.end(), token):
             made.decided.push_back(token)
-    _sort_ids(made.lacking, trie.words)
-    _sort_ids(made.decided, trie.words)
-    _sort_ids(dropped, trie.words)
+    _sort_ids(made.lacking)
+    _sort_ids(made.decided)
+    _sort_ids(dropped)
     for i in range(reference.listed.size()):
         token = reference.listed[i]
         if not binary_search(dropped.begin(), dropped.end(), token):
             accepted.push_back(token)
-    _sort_ids(accepted, trie.words)
+    _sort_ids(accepted)
     made.listed.swap(accepted)
     i = made.lacking.size()
     made.lacking.insert(made.lacking.end(), reference.lacking.begin(), reference.lacking.end())
@@ -400,33 +399,10 @@ cdef void store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& acce
         digest(made.dense, trie.words, &made.dense_population, &made.dense_hash)
 
 
-cdef void _sort_ids(vector[int32_t]& ids, int32_t words) noexcept nogil:
-    """Ascending.  Hundreds of ids are quicker to mark than to compare; each is then there once."""
-    cdef vector[uint32_t] marks
-    cdef vector[uint64_t] touched       # one bit a word of `marks`: most have no id
-    cdef uint64_t block
-    cdef uint32_t word
-    cdef int32_t w, b
-    cdef size_t i
-    if ids.size() < 64:
-        sort(ids.begin(), ids.end())
-        return
-    marks.assign(words, 0)
-    touched.assign((words + 63) // 64, 0)
-    for i in range(ids.size()):
-        w = ids[i] >> 5
-        marks[w] |= <uint32_t>1 << (ids[i] & 31)
-        touched[w >> 6] |= <uint64_t>1 << (w & 63)
-    ids.clear()
-    for b in range(<int32_t>touched.size()):
-        block = touched[b]
-        while block:
-            w = 64 * b + lowest(block)
-            block &= block - 1
-            word = marks[w]
-            while word:
-                ids.push_back(32 * w + lowest(word))
-                word &= word - 1
+cdef void _sort_ids(vector[int32_t]& ids) noexcept nogil:
+    """Ascending, each once."""
+    sort(ids.begin(), ids.end())
+    ids.erase(unique(ids.begin(), ids.end()), ids.end())
 
 
 cdef void keep_suffixes(TokenSet* result, vector[Suffix]& suffixes) noexcept nogil:

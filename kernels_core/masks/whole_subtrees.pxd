@@ -48,7 +48,6 @@ cdef class WholeSubtrees:
     cdef int _strike(self, SetRec* source, Bytes usual, Bytes* left) except -1 nogil
     cdef bint _follow_characters(self, Place at, Bytes usual) except -1 nogil
     cdef void _meet(self, SetRec* set, int mode) noexcept nogil
-    cdef void _share(self, Reach* at) noexcept nogil
 
 
 cdef inline SetRec* step_alike(WholeSubtrees subtrees, Reach* at, int class_) except NULL nogil:

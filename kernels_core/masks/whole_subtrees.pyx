@@ -7,16 +7,13 @@ set which bytes may follow, in any order, for so many bytes: the sets that they 
 a byte that is dead somewhere, or leads to where little may follow (the byte that ends a string), is struck off.  Most
 often the exploration closes soon: a string leads back to itself, the search for a word in it to a few sets.  If a
 subtree is no deeper than that and has no other bytes, all tokens in it are accepted.  What is left to walk are the
-subtrees with that byte, a line break, a broken character in them: a few per cent of the vocabulary.  What holds for any
-length holds for all sets that were met on the way.
+subtrees with that byte, a line break, a broken character in them: a few per cent of the vocabulary.
 
 Nothing is lowered for this: a byte behind which a rule begins that no text has come to yet is struck off as if little
 could follow it.  Free text does not lower the hundreds of calls that it may lead to.
 
 Read on: `trie_walk.pyx`, which asks.
 """
-
-from libcpp.utility cimport pair
 
 from kernels_core.earley.interning cimport last_alike
 from kernels_core.earley.machine cimport step
@@ -195,18 +192,6 @@ cdef class WholeSubtrees:
         if not self.seen.count(name):
             self.seen[name] = 1
             self.after.push_back(Place(set, mode))
-
-    cdef void _share(self, Reach* at) noexcept nogil:
-        """All sets that were met between two characters lead to each other: what holds for any length holds for all."""
-        cdef pair[size_t, uint8_t] entry
-        cdef Reach* other
-        for entry in self.seen:
-            if entry.first & 15 == 0:
-                other = self.reach(<SetRec*>(entry.first >> 4))
-                if not other.explored:
-                    other.explored = other.closed = True
-                    other.layers.push_back(at.layers.back())
-                    other.characters = LENGTHS if at.characters == LENGTHS else 0
 
 
 cdef uint64_t _from_to(int32_t low, int32_t high, int32_t w) noexcept nogil:

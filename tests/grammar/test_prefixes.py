@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core.grammar.charset import Ranges
-from kernels_core.grammar.regular.dfa import is_empty
 from kernels_core.grammar.regular.ends import ending_in, starting_in
 from kernels_core.grammar.regular.languages import ALL, Language, complement, intersection, matches, union, words
 from kernels_core.grammar.regular.patterns import ecma_search as search
 from kernels_core.grammar.regular.patterns import full_match
-from kernels_core.grammar.regular.prefixes import beginning, ends_once
+from kernels_core.grammar.regular.prefixes import ends_once
 from tests.strategies import examples
 
 TEXTS = ["".join(letters) for length in range(6) for letters in product("abc", repeat=length)]
@@ -30,23 +29,6 @@ def test_what_ends_once_goes_on_in_no_text(parts: list[tuple[str, str]]) -> None
     if ends_once(language):
         texts = {text for text in TEXTS if matches(language, text)}
         assert not [text for text in texts if any(text[:end] in texts for end in range(len(text)))]
-
-
-# Quick, and few examples come near the border.
-@examples(5)
-@given(*[st.lists(st.tuples(PARTS, COUNTS), min_size=1, max_size=4)] * 2)
-def test_what_begins_apart_has_nothing_in_common(one: list[tuple[str, str]], other: list[tuple[str, str]]) -> None:
-    both = [full_match("".join(f"(?:{part}){count}" for part, count in parts)) for parts in (one, other)]
-    texts = [{text for text in TEXTS if matches(language, text)} for language in both]
-    for language, some in zip(both, texts, strict=True):
-        assert all(text.startswith(beginning(language)) for text in some)
-    if texts[0] & texts[1]:
-        assert not is_empty(intersection(*both))
-
-
-@pytest.mark.parametrize(("one", "other"), [("^ab:", "^ac:"), ("^(abc|abd)x*$", "^b"), ("^(ab)+c", "^aa")])
-def test_patterns_that_begin_apart(one: str, other: str) -> None:
-    assert is_empty(intersection(search(one), search(other)))
 
 
 @pytest.mark.parametrize("pattern", ["https?://", "[0-9]{4}-x", "a*b", "(ab)*c?b", "(x|yz)\\.", "[a-c]?[^a-d]"])

@@ -23,7 +23,7 @@ from kernels_core.grammar.json_schema.quick_writer cimport Frame, QuickWriter
 from kernels_core.grammar.compact_body cimport ListedWords
 from kernels_core.grammar.nodes cimport choice, repeat, seq
 from kernels_core.grammar.rules cimport DeferredRule
-from kernels_core.grammar.tree cimport Literal, Never, Node, RuleRef, Unordered, call_of
+from kernels_core.grammar.tree cimport Literal, Never, Node, RuleRef, call_of
 
 from functools import partial
 from hashlib import blake2b
@@ -35,6 +35,7 @@ from kernels_core.grammar.json_schema.numbers import ALL_NUMBERS
 from kernels_core.grammar.json_schema.numerals import INTEGERS, INTEGERS_BEFORE_6
 from kernels_core.grammar.json_schema.objects import fields_in_order
 from kernels_core.grammar.json_schema.resolve import REFERENCES
+from kernels_core.grammar.nodes import unordered
 from kernels_core.grammar.regular.languages import ANY_CHARACTER, loop
 from kernels_core.grammar.regular.languages import Words as WordsOf
 from kernels_core.grammar.regular.patterns import ecma_search
@@ -423,7 +424,8 @@ cdef class QuickReader:
         if not keys and not other_keys:
             return frame.no_object
         if len(keys) + len(other_keys) > 1 and (other_keys or self.order != "declared"):
-            body = _members(frame, tuple(keys), tuple(values), tuple(required), other_keys, other_values)
+            body = unordered(
+                zip(keys, values, required), zip(other_keys, other_values), frame.next_member, frame.close_object)
         elif len(keys) == 1:
             body = seq((keys[0], values[0], frame.close_object))
         else:
@@ -518,19 +520,6 @@ cdef class QuickRule(DeferredRule):
 def _key_of_tags(rule):
     """What stands for that."""
     return rule.key + b" tags"
-
-
-cdef Unordered _members(Frame frame, tuple keys, tuple values, tuple required, tuple other_keys, tuple other_values):
-    """Members between the commas of a frame, without the detours of a constructor."""
-    cdef Unordered found = Unordered.__new__(Unordered)
-    cdef Node part
-    found.keys, found.values, found.required = keys, values, required
-    found.other_keys, found.other_values = other_keys, other_values
-    found.options, found.least, found.most, found.needs = (), 0, None, 0
-    found.held = (*keys, *values, *other_keys, *other_values, frame.next_member, frame.close_object)
-    for part in found.held:
-        found.holds |= part.holds
-    return found
 
 
 cdef int _count(int types):

@@ -36,7 +36,6 @@ from .languages import (
 )
 from .machines import Both, Stepped, explore, inhabited, reader
 from .memo import Memo, memo
-from .prefixes import beginning
 
 __all__ = [
     "MAX_STATES",
@@ -61,8 +60,6 @@ _HEAVY = 50_000
 # Parts of languages that the derivatives of one automaton may look at: some seconds.
 _MOST_WORK = 2_000_000
 _DEAD = -1
-# Code points without surrogates.
-_CHARACTERS = 0x110000 - 0x800
 
 
 @dataclass(slots=True)
@@ -239,11 +236,6 @@ def is_empty(item: Language) -> bool:
             return all(is_empty(part) for part in item.items)
     if item.nullable:
         return False
-    if isinstance(item, And):
-        if _is_plenty(item):
-            return False
-        if _begin_apart(item):
-            return True
     counted = _without_length(item)
     try:
         if counted is not None:
@@ -253,26 +245,6 @@ def is_empty(item: Language) -> bool:
             return not inhabited(reader(item, _letters(item)), _EMPTINESS_STATES)
     except TooManyStates:
         return False
-
-
-def _is_plenty(item: And) -> bool:
-    """Are these all strings of some length that is not 0, and perhaps others, but for some words?  There are more."""
-    most = 0
-    for part in item.items:
-        if isinstance(part, Not) and isinstance(part.item, Words):
-            most += len(part.item.words)
-            continue
-        spans = [length_bounds(one) for one in (part.items if isinstance(part, Alt) else (part,))]
-        if not any(span is not None and span[1] != 0 for span in spans):
-            return False
-    return most < _CHARACTERS and len([part for part in item.items if not isinstance(part, Not)]) == 1
-
-
-def _begin_apart(item: And) -> bool:
-    """Do two of the parts begin with different letters?"""
-    found = [start for part in item.items if (start := beginning(part))]
-    longest = max(found, key=len, default="")
-    return not all(longest.startswith(start) for start in found)
 
 
 def has_length(dfa: Dfa, least: int, most: int | None) -> bool:

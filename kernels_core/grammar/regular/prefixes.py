@@ -1,9 +1,8 @@
 """Whether a text of a language may be the beginning of another: read off the language, without an automaton.
 
-Behind a pattern that ends once any text may follow, and what reads that text need not know the pattern.  Patterns with
-different beginnings have nothing in common, which is seen at a glance.
+Behind a pattern that ends once any text may follow, and what reads that text need not know the pattern.
 
-Read on: `json_schema/spelling.py` and `dfa.py`, which ask.
+Read on: `json_schema/spelling.py`, which asks.
 """
 
 from __future__ import annotations
@@ -21,19 +20,6 @@ def common_beginning(texts: Collection[AnyStr]) -> AnyStr:
     """What some texts all begin with: what the least and the greatest have in common, those between them have, too."""
     least, most = min(texts), max(texts)
     return least[: next((i for i, letter in enumerate(least) if letter != most[i]), len(least))]
-
-
-def beginning(language: Language) -> str:
-    """Letters with which certainly all texts of `language` begin, perhaps not all of them."""
-    match language:
-        case Words():
-            return common_beginning(language.words) if language.words else ""
-        case Cat():
-            return beginning(language.items[0])
-        case Loop() if language.least > 0:
-            return beginning(language.item)
-        case _:
-            return ""
 
 
 def ends_once(language: Language) -> bool:
