@@ -107,6 +107,16 @@ class GrammarEngine(FlippedEngine):
         return super().compile(self.grammar)
 
 
+def test_a_token_is_asked_where_it_differs(tokenizer: Tokenizer) -> None:
+    """After `q1` engines part on the end, a finding that shrinks to `1`, and on `d`, which neither takes after `1`."""
+    grammar = 'root ::= "1" | other\nother ::= "q1" "d"?\n'
+    fixed = GrammarEngine(tokenizer, Grammar.from_ebnf('root ::= "1z" | "q1z"\n'))
+    found = wb.hunt(grammar, ["ours", fixed], seconds=60, texts=60, limit=9, tokenizer=tokenizer, progress=silent)
+    assert {finding.kind for finding in found.findings} == {"end", "refused"}
+    assert ("end", b"1", b"") in {(one.kind, one.text, one.token) for one in found.findings}
+    assert ("refused", b"q1", b"d") in {(one.kind, one.text, one.token) for one in found.findings}
+
+
 @pytest.mark.parametrize("grammar", [LISTS, SCHEMA])
 def test_parsers_of_ours_agree(tokenizer: Tokenizer, grammar: Any) -> None:
     engines = ["ours", Options(parser="naive"), Options.laboratory(lazy_lowering=False, inline_limit=0)]

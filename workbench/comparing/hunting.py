@@ -236,9 +236,7 @@ class _Search:
                 masks = arena.masks()
                 self.hunt.places += 1
                 hint = guide[-1] if guide else None
-                if self.inspect(prefix, masks, hint):
-                    arena.read(prefix)  # asking has moved the engines
-                    masks = arena.masks()
+                self.inspect(prefix, masks, hint)
                 allowed = np.logical_and.reduce(masks) & self.common.ids
                 if all(one.may_end for one in self.contestants) and prefix and len(self.went_well) < KEPT:
                     self.went_well.append(b"".join(self.vocabulary[token] for token in prefix))
@@ -261,30 +259,23 @@ class _Search:
             if len(self.hunt.notes) < 10:
                 self.hunt.notes.append(clip(note, 300))
 
-    def inspect(self, prefix: list[int], masks: list[Bits], hint: int | None) -> bool:
-        """Compare the masks here; whether something was found, and so the engines have moved."""
-        base, moved = self.contestants[0], False
+    def inspect(self, prefix: list[int], masks: list[Bits], hint: int | None) -> None:
+        """Compare the masks here and report on what engines part: tokens, or the end of the text (None)."""
+        base = self.contestants[0]
         state = base.constraint.state()
         where: object = state if state is not None else tuple(prefix[-4:])
         for other, mask in zip(self.contestants[1:], masks[1:], strict=True):
-            if len(self.hunt.findings) >= self.limit:
-                return moved
-            if base.may_end != other.may_end:
-                pair = (base, other) if base.may_end else (other, base)
-                if self.is_new(("end", *(one.label for one in pair), where)):
-                    moved |= self.report("end", prefix, None, *pair)
-            for token in self.candidates((masks[0] ^ mask) & self.common.ids, hint):
+            end: list[int | None] = [None] if base.may_end != other.may_end else []
+            for token in [*end, *self.candidates((masks[0] ^ mask) & self.common.ids, hint)]:
                 if len(self.hunt.findings) >= self.limit:
-                    return moved
-                pair = (base, other) if masks[0][token] else (other, base)
-                if not self.is_new((*(one.label for one in pair), where, int(self.first[token]))):
-                    continue
-                kind = self.kind(token, *pair)
-                if kind is not None:
-                    moved |= self.report(kind, prefix, token, *pair)
-                    if moved:
-                        self.arena.read(prefix)
-        return moved
+                    return
+                base_goes_on = base.may_end if token is None else masks[0][token]
+                pair = (base, other) if base_goes_on else (other, base)
+                byte = None if token is None else int(self.first[token])
+                if self.is_new((*(one.label for one in pair), where, byte)):
+                    kind = "end" if token is None else self.kind(token, *pair)
+                    if kind is not None:
+                        self.report(kind, prefix, token, *pair)
 
     def candidates(self, differing: Bits, hint: int | None) -> list[int]:
         """A few of the tokens of a difference, with as many first bytes as there are, short ones first."""
@@ -321,61 +312,72 @@ class _Search:
 
     def report(
         self, kind: FindingKind, prefix: list[int], token: int | None, goes_on: Contestant, refuses: Contestant
-    ) -> bool:
-        """Shrink, judge and keep a disagreement; whether the engines were moved."""
-        arena = self.arena
+    ) -> None:
+        """Keep a disagreement whose reason is new; the engines stand after `prefix` again then."""
         data = b"".join(self.vocabulary[one] for one in prefix)
         spelt = b"" if token is None else bytes(self.vocabulary[token])
-        if not self.is_new_reason(kind, data, spelt, goes_on, refuses):
-            return False
+        if self.is_new_reason(kind, data, spelt, goes_on, refuses):
+            finding = self.examined(kind, prefix, token, data, spelt, goes_on, refuses)
+            if finding is not None:
+                self.hunt.findings.append(finding)
+            self.arena.read(prefix)
+            self.arena.masks()
+
+    def examined(
+        self,
+        kind: FindingKind,
+        prefix: list[int],
+        token: int | None,
+        data: bytes,
+        spelt: bytes,
+        goes_on: Contestant,
+        refuses: Contestant,
+    ) -> Finding | None:
+        """A disagreement shrunk and judged; None for one that is known, or left out as a matter of spelling."""
 
         def holds(text: bytes, tried: bytes) -> bool:
             number = None if kind == "end" else self.ids.get(tried)
             if kind != "end" and number is None:
                 return False
             try:
-                return arena.parts(kind, self.tokenizer.encode(text), number, goes_on, refuses)
+                return self.arena.parts(kind, self.tokenizer.encode(text), number, goes_on, refuses)
             except (TokenizerError, EngineFailure):
                 return False
 
+        text, small, cut = data, spelt, prefix
         usual = holds(data, spelt)
-        text, small, cut = data, spelt, list(prefix)
         if usual:
             text, small = shrink(data, spelt, holds)
-            cut = self.tokenizer.encode(text)
+            cut, token = self.tokenizer.encode(text), None if kind == "end" else self.ids[small]
         key = (kind, goes_on.label, refuses.label, _shape(text), small)
         if key in self.found:
             self.hunt.again += 1
-            return True
+            return None
         self.found.add(key)
-        number = token if not usual else self.ids.get(small)
         whole, verdict, remark = None, None, ""
         if kind in ("refused", "end"):
-            whole, verdict = self.whole(cut, number, goes_on, refuses)
+            whole, verdict = self.whole(cut, token, goes_on, refuses)
         if whole is not None:
             remark, respelt = self.remark(whole, refuses, verdict)
             if respelt and not self.spellings:
                 self.hunt.spellings += 1
-                return True
-        self.hunt.findings.append(
-            Finding(
-                kind=kind,
-                text=text,
-                token=small,
-                token_id=None if kind == "end" else number,
-                token_ids=tuple(cut),
-                usual_cut=usual,
-                goes_on=goes_on.label,
-                refuses=refuses.label if kind != "false hope" else goes_on.label,
-                whole=whole,
-                verdict=verdict,
-                why=self.why(kind, text, small),
-                original=data + spelt,
-                place=self.hunt.texts,
-                remark=remark,
-            )
+                return None
+        return Finding(
+            kind=kind,
+            text=text,
+            token=small,
+            token_id=token,
+            token_ids=tuple(cut),
+            usual_cut=usual,
+            goes_on=goes_on.label,
+            refuses=refuses.label if kind != "false hope" else goes_on.label,
+            whole=whole,
+            verdict=verdict,
+            why=self.why(kind, text, small),
+            original=data + spelt,
+            place=self.hunt.texts,
+            remark=remark,
         )
-        return True
 
     def is_new_reason(self, kind: str, data: bytes, token: bytes, goes_on: Contestant, refuses: Contestant) -> bool:
         """Whether a disagreement of these two was met at this rule of ours, and this byte, before."""

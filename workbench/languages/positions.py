@@ -13,35 +13,16 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cached_property
 from itertools import islice
 from string import hexdigits
 from typing import NoReturn
 
 from kernels_core.errors import GrammarSyntaxError
-from kernels_core.grammar.json_schema.problems import child
+from kernels_core.grammar.json_schema.problems import child as child
 from workbench.json_values import Json
-
-__all__ = [
-    "Entry",
-    "JsonSyntaxError",
-    "JsonText",
-    "around",
-    "behind_blanks",
-    "child",
-    "load_json",
-    "no_number",
-    "parts_of",
-    "read_json",
-    "read_value",
-    "text_at",
-    "value_at",
-    "without_comments",
-]
 
 _DECODER = json.JSONDecoder()
 _BLANKS = re.compile(r"[ \t\n\r]*")
@@ -53,8 +34,15 @@ _HALF_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.|(?:\.[0-9]+)?[eE][+-]?)")
 _COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*+")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _LAST_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*+")|,(?=[ \t\r\n]*[}\]])', re.DOTALL)
 _WORD = re.compile(r"[^\s,:{}\[\]\"]+")
+_CLOSING = {"{": "}", "[": "]"}
 _CONSTANTS = ("true", "false", "null")
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
+_QUOTED = 'a text is written in double quotes: "..."'
+_NUMBER_CURES = (  # by how a word begins that begins as a number, and is none
+    (r"-?0[0-9]", "remove the leading zero"),
+    (r"-?[0-9]+\.(?![0-9])", "write a digit behind the point"),
+    (r"[^_]*_", "remove the underscores"),
+)
 _CONTROL = {"\n": "a line break", "\t": "a tab", "\r": "a carriage return"}
 
 
@@ -126,26 +114,8 @@ class JsonText:
 
     def pointer_at(self, offset: int) -> str:
         """The innermost value (its key included) that holds the character at `offset`."""
-        starts, ordered = self._by_start
-        index = bisect_right(starts, offset) - 1
-        while index >= 0:
-            pointer, (start, end) = ordered[index]
-            if start <= offset < end:
-                return pointer
-            # Whatever holds `offset` and begins earlier is a value around this one.
-            parent = pointer.rpartition("/")[0] or "#"
-            index = index - 1 if parent == pointer else self._index[parent] if parent in self._index else index - 1
-        return "#"
-
-    @cached_property
-    def _by_start(self) -> tuple[list[int], list[tuple[str, tuple[int, int]]]]:
-        ordered = [(pointer, entry.span) for pointer, entry in self.entries.items()]
-        ordered.sort(key=lambda one: (one[1][0], -one[1][1]))  # the outer first
-        return [span[0] for _, span in ordered], ordered
-
-    @cached_property
-    def _index(self) -> dict[str, int]:
-        return {pointer: index for index, (pointer, _) in enumerate(self._by_start[1])}
+        spans = ((pointer, *entry.span) for pointer, entry in self.entries.items())
+        return min(((end - start, at) for at, start, end in spans if start <= offset < end), default=(0, "#"))[1]
 
     def inside(self, pointer: str, offset: int) -> int:
         """Where character `offset` of the string at `pointer` is written, escapes taken into account."""
@@ -233,13 +203,14 @@ def read_value(text: str, start: int) -> tuple[dict[str, Entry], int, JsonSyntax
     return reader.entries, reader.at, None
 
 
+@dataclass(slots=True)
 class _Open:
-    """An object or array that is not closed yet."""
+    """An object or array that is not closed yet; the member or item that is read is number `count`."""
 
-    __slots__ = ("count", "key", "pointer", "start")
-
-    def __init__(self, pointer: str, start: int, key: tuple[int, int] | None) -> None:
-        self.pointer, self.start, self.key, self.count = pointer, start, key, 0
+    pointer: str
+    start: int
+    key: tuple[int, int] | None
+    count: int = 0
 
 
 class _Reader:
@@ -260,13 +231,13 @@ class _Reader:
         return JsonText(self.text, self.entries)
 
     def value(self) -> None:
-        """The loop: one value, then what may follow it, until the stack is empty."""
+        """The loop: one value, then what may follow it, until the outermost one has ended."""
         pointer: str = "#"
         key: tuple[int, int] | None = None
         while True:
             self._blanks()
             start, first = self.at, self._peek()
-            if first in ("{", "["):
+            if first in _CLOSING:
                 self.at += 1
                 if len(self.stack) >= MAX_DEPTH:
                     self._fail(
@@ -274,41 +245,34 @@ class _Reader:
                     )
                 self.stack.append(_Open(pointer, start, key))
                 self._blanks()
-                if self._peek() != ("}" if first == "{" else "]"):
-                    pointer, key = self._member(0)
+                if self._peek() != _CLOSING[first]:
+                    pointer, key = self._member()
                     continue
                 self._close()
             else:
                 self._scalar(first)
                 self.entries[pointer] = Entry(start, self.at, key)
-            following = self._after()
-            if following is None:
-                return
-            pointer, key = following
-
-    def _after(self) -> tuple[str, tuple[int, int] | None] | None:
-        """Behind a value: the next member's pointer and key, or None behind the outermost."""
-        while self.stack:
-            self._blanks()
-            top = self.stack[-1]
-            is_object = self.text[top.start] == "{"
-            found = self._peek()
-            if found == ",":
-                comma = self.at
+            while self.stack:
+                self._blanks()
+                top, found, at = self.stack[-1], self._peek(), self.at
+                if found == _CLOSING[self.text[top.start]]:
+                    self._close()
+                    continue
+                if found != ",":
+                    self._unclosed(top, found)
                 self.at += 1
                 self._blanks()
                 if self._peek() in ("}", "]"):
-                    self._fail(f'a comma before the closing "{self._peek()}"', "remove the comma", at=comma)
+                    self._fail(f'a comma before the closing "{self._peek()}"', "remove the comma", at=at)
                 top.count += 1
-                return self._member(top.count)
-            if found == ("}" if is_object else "]"):
-                self._close()
-                continue
-            self._unclosed(top, found)
-        return None
+                pointer, key = self._member()
+                break
+            else:
+                return
 
     def _unclosed(self, top: _Open, found: str) -> NoReturn:
-        opening, closing = self.text[top.start], "}" if self.text[top.start] == "{" else "]"
+        opening = self.text[top.start]
+        closing = _CLOSING[opening]
         if not found:
             self._fail(
                 f'"{opening}" is never closed', f'write the missing "{closing}" at the end', at=top.start, cut=True
@@ -323,14 +287,14 @@ class _Reader:
         what = "member" if opening == "{" else "item"
         self._fail(f"a comma is missing in front of this {what}", 'write "," behind the value before')
 
-    def _member(self, index: int) -> tuple[str, tuple[int, int] | None]:
+    def _member(self) -> tuple[str, tuple[int, int] | None]:
         """The pointer and key of the member or item that begins here; stands at its value afterwards."""
         top = self.stack[-1]
         self.left -= len(top.pointer) + 128
         if self.left < 0:
             self._fail("too many values, or names too long for those below them", "use shorter names, or fewer values")
         if self.text[top.start] == "[":
-            return child(top.pointer, index), None
+            return child(top.pointer, top.count), None
         self._blanks()
         start = self.at
         if self._peek() != '"':
@@ -363,18 +327,11 @@ class _Reader:
         if first == '"':
             self._string()
             return
-        match = _NUMBER.match(self.text, self.at)
-        if match is not None:
-            word = _WORD.match(self.text, self.at)
-            if word is not None and word.end() != match.end():
-                self._no_number(word.group())
-            self.at = match.end()
-            return
-        word = _WORD.match(self.text, self.at)
-        if word is not None and word.group() in _CONSTANTS:
-            self.at = word.end()
-            return
-        self._no_value(first, word.group() if word else "")
+        found = _WORD.match(self.text, self.at)
+        word = found.group() if found else ""
+        if word not in _CONSTANTS and not _NUMBER.fullmatch(word):
+            self._no_value(first, word)
+        self.at += len(word)
 
     def _string(self) -> None:
         """Go behind the string that begins here."""
@@ -424,47 +381,34 @@ class _Reader:
             self._fail(f"a name in double quotes is expected, not {word.group()[:40]}", 'a member is "name": value')
         self._fail(f'a name in double quotes is expected, not "{found}"', 'a member is "name": value')
 
-    def _no_number(self, word: str) -> NoReturn:
-        end = self.at + len(word)
-        cure = ""
-        if re.match(r"-?0[0-9]", word):
-            cure = "remove the leading zero"
-        elif re.match(r"-?[0-9]+\.(?![0-9])", word):
-            cure = "write a digit behind the point"
-        elif "_" in word:
-            cure = "remove the underscores"
-        cut = end == len(self.text) and _HALF_NUMBER.fullmatch(word) is not None
-        self._fail(
-            f"{word[:40]} is no JSON number", cure or 'a text is written in double quotes: "..."', end=end, cut=cut
-        )
-
     def _no_value(self, found: str, word: str) -> NoReturn:
+        """What is wrong with a `word` that is no value; with the sign `found`, where that begins no word."""
         if not found:
             if self.stack:
                 self._unclosed(self.stack[-1], "")
             self._fail("there is nothing here", "write a JSON value, such as {}", cut=True)
-        self._comment()
         end = self.at + len(word) if word else None
+        shown, is_last = word[:40] or found, end == len(self.text)
+        if _NUMBER.match(word):
+            cure = next((cure for sign, cure in _NUMBER_CURES if re.match(sign, word)), _QUOTED)
+            cut = is_last and _HALF_NUMBER.fullmatch(word) is not None
+            self._fail(f"{shown} is no JSON number", cure, end=end, cut=cut)
+        self._comment()
         if found == "'":
             self._fail("strings are written with double quotes", "write \" instead of '")
         if word in _PYTHON:
             self._fail(f"{word} is Python", f"in JSON it is {_PYTHON[word]}", end=end)
         if word in ("NaN", "Infinity", "-Infinity"):
             self._fail(f"{word} is no JSON number", "leave the limit out", end=end)
-        if found in "+." or re.match(r"-\.", word):
-            self._fail(
-                f"{word[:40] or found} is no JSON number", "a number begins with a digit or a minus: 0.5", end=end
-            )
+        if found in "+." or word.startswith("-."):
+            self._fail(f"{shown} is no JSON number", "a number begins with a digit or a minus: 0.5", end=end)
         if found in ",}]":
             self._fail(f'a value is missing in front of "{found}"', "write the value, or remove the comma")
         if found == ":":
             self._fail('a value is missing in front of ":"', "")
-        lower = word.lower()
-        if lower in _CONSTANTS:
+        if (lower := word.lower()) in _CONSTANTS:
             self._fail(f"{word} is written {lower} in JSON", f"write {lower}", end=end)
         if found == "\ufeff":
             self._fail("a byte order mark", "save the file as UTF-8 without a mark")
-        cut = end == len(self.text) and any(whole.startswith(word) for whole in (*_CONSTANTS, "-"))
-        self._fail(
-            f"{word[:40] or found} is no JSON value", 'a text is written in double quotes: "..."', end=end, cut=cut
-        )
+        cut = is_last and any(whole.startswith(word) for whole in (*_CONSTANTS, "-"))
+        self._fail(f"{shown} is no JSON value", _QUOTED, end=end, cut=cut)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from workbench.json_values import BLANKS
 from workbench.languages import Source
@@ -170,195 +170,151 @@ class CallReader:
 
     def __init__(self, form: CallFormat, *, first: bool = False) -> None:
         self._form = form
-        self._rest = ""
-        self._open: list[tuple[tuple[str, ...], bool]] = [(form.opened, False)] if form.opened else []
-        self._count = 0
-        self._ways: list[_Call] = list(form.alone)  # that begin as the call does which is being read
-        self._at = 0  # the part of their heads that comes next
-        self._call: _Call | None = None
-        self._json: _JsonEnd | None = None
-        self._ending = False
-        self._undecided = first
-        self._only_text = False
-
-    @property
-    def calls(self) -> int:
-        """How many calls have begun."""
-        return self._count
+        self._count = 0  # of calls that have begun
+        self._rest = ""  # what was not read yet
+        self._last = False
+        self._within: Literal["", "head", "arguments"] = "head" if form.alone else ""  # of a call
+        self._pieces = self._answer(first)
 
     @property
     def cut(self) -> bool:
         """Whether the arguments of the last call are not whole."""
-        return self._call is not None and not self._ending
+        return self._within == "arguments"
 
     @property
     def between(self) -> bool:
         """Whether no call has begun of which something is missing."""
-        return not self.cut and not self._ways
+        return not self._within
 
     def feed(self, text: str, *, last: bool = False) -> list[Piece]:
         """What the next piece of the text adds; with `last` nothing is held back any more."""
-        self._rest += text
+        self._rest, self._last = self._rest + text, last
         found: list[Piece] = []
+        for piece in self._pieces:
+            if piece is None:
+                break
+            found.append(piece)
+        return found
+
+    # -- what is read next, and None where more text is needed ------------------------------------------------------
+
+    def _answer(self, first: bool) -> Iterator[Piece | None]:
+        form = self._form
+        if form.alone:
+            yield from self._call(form.alone)
+        # What ends the blocks and sections that are open, and whether their text is layout.
+        opened: list[tuple[tuple[str, ...], bool]] = [(form.opened, False)] if form.opened else []
         while True:
-            step = self._step(last)
-            if step is None:
-                return found
-            found += step
-
-    def _step(self, last: bool) -> list[Piece] | None:
-        """Read one part; None where more text is needed."""
-        if self._only_text:
+            rest = self._rest
+            ends, skips = opened[-1] if opened else ((), form.calls_only)
+            # Free text between marks of its own may hold what would be a mark elsewhere.
+            place, mark = self._find([*filter(None, ends), *(form.marks if skips or not opened else ())])
+            if first:
+                if place > len(rest) - len(rest.lstrip(BLANKS)) or (mark == "" and self._last):
+                    break
+                if not mark:
+                    yield None
+                    continue
+                first = False
+            self._rest = rest[place + len(mark or "") :]
+            if place and not skips:
+                yield Said(rest[:place])
+            if not mark:
+                yield None
+            elif mark in ends:
+                opened.pop()
+            elif mark in form.calls:
+                yield from self._call(form.calls[mark])
+            elif mark in form.sections:
+                opened.append((form.sections[mark], True))
+            elif mark in form.blocks:
+                opened.append((form.blocks[mark], False))
+        while True:
             said, self._rest = self._rest, ""
-            return [Said(said)] if said else None
-        if self._ways:
-            return self._in_head(last)
-        if self._call is None:
-            return self._free(last)
-        if self._ending:
-            return self._end(last)
-        return self._in_json() if self._call.style == "json" else self._in_elements(last)
+            yield Said(said) if said else None
 
-    # -- free text --------------------------------------------------------------------------------------------------
-
-    def _free(self, last: bool) -> list[Piece] | None:
-        rest = self._rest
-        if not rest:
-            return None
-        ends, skips = self._open[-1] if self._open else ((), self._form.calls_only)
-        in_block = bool(self._open) and not skips
-        # Free text between marks of its own may hold what would be a mark elsewhere.
-        marks = [*(end for end in ends if end), *(() if in_block else self._form.marks)]
-        place, mark, enough = self._find(rest, marks, last)
-        if self._undecided:
-            blank = len(rest) - len(rest.lstrip(BLANKS))
-            if mark and place <= blank:
-                self._undecided = False
-            elif place <= blank and not enough:
-                return None
-            elif blank < len(rest) or last:
-                self._undecided, self._only_text = False, True
-                return []
+    def _call(self, ways: list[_Call]) -> Iterator[Piece | None]:
+        """One of some calls that begin alike, behind that beginning."""
+        self._within, at = "head", 0
+        while at < len(ways[0].head):
+            parts = {way.head[at] for way in ways}
+            if parts == {None}:
+                while (digits := _DIGITS.match(self._rest)) is None or digits.end() == len(self._rest):
+                    yield None
+                self._rest = self._rest[digits.end() :]
             else:
-                return None
-        said: list[Piece] = [Said(rest[:place])] if place and not skips else []
-        self._rest = rest[place + len(mark) :]
-        if not mark:
-            return said or None
-        if mark in ends:
-            self._open.pop()
-        elif mark in self._form.calls:
-            self._ways, self._at = list(self._form.calls[mark]), 0
-        elif mark in self._form.sections:
-            self._open.append((self._form.sections[mark], True))
-        elif mark in self._form.blocks:
-            self._open.append((self._form.blocks[mark], False))
-        return said
+                part = yield from self._one_of([one for one in parts if one], ways[0])
+                ways = [way for way in ways if way.head[at] == part]
+            at += 1
+        call, index = ways[0], self._count
+        self._within, self._count = "arguments", index + 1
+        yield Called(index, call.name)
+        yield from self._in_json(index) if call.style == "json" else self._in_elements(call, index)
+        ends = [end.lstrip(BLANKS) for end in call.ends]
+        if ends != [""]:
+            yield from self._blanks()
+            yield from self._one_of(ends, call)
 
-    @staticmethod
-    def _find(text: str, marks: list[str], last: bool, *, alone: bool = False) -> tuple[int, str, bool]:
-        """The first place where a mark stands and the longest that does, or the place up to which there is none ("")
-        and whether more text would change nothing.  `alone`: at the beginning, or nowhere."""
-        firsts = {mark[0] for mark in marks}
-        for place, letter in enumerate(text[:1] if alone else text):
-            if letter not in firsts:
-                continue
-            here = max((mark for mark in marks if text.startswith(mark, place)), key=len, default="")
-            tail = text[place:]
-            longer = not last and any(len(mark) > len(tail) and mark.startswith(tail) for mark in marks)
-            if longer:
-                return place, "", False
-            if here:
-                return place, here, True
-        return len(text), "", bool(text) or not alone
+    def _in_json(self, index: int) -> Iterator[Piece | None]:
+        yield from self._blanks()
+        depth, quoted, escaped = 0, False, False
+        while True:
+            text, self._rest = self._rest, ""
+            marks = _MARK.finditer(text, int(escaped))
+            escaped = escaped and not text
+            for found in marks:
+                mark = found[0]
+                escaped = mark == "\\"  # what it escapes comes with the next piece
+                if mark == '"':
+                    quoted = not quoted
+                elif not quoted and mark[0] != "\\":
+                    depth += 1 if mark in "{[" else -1
+                    if not depth:
+                        self._rest, self._within = text[found.end() :], ""
+                        yield Arguments(index, text[: found.end()])
+                        return
+            if text:
+                yield Arguments(index, text)
+            yield None
 
-    # -- a call -----------------------------------------------------------------------------------------------------
-
-    def _in_head(self, last: bool) -> list[Piece] | None:
-        """What stands between the beginning of a call and its arguments, and may be what tells tools apart."""
-        if self._at == len(self._ways[0].head):
-            self._call, self._ways = self._ways[0], []
-            self._count += 1
-            return [Called(self._count - 1, self._call.name)]
-        parts = {way.head[self._at] for way in self._ways}
-        if parts == {None}:
-            digits = _DIGITS.match(self._rest)
-            if digits is None or digits.end() == len(self._rest):
-                return None
-            self._rest = self._rest[digits.end() :]
-        else:
-            place, part, enough = self._find(self._rest, [one for one in parts if one], last, alone=True)
-            if not part:
-                if enough and not last:
-                    raise RuntimeError(f"a call of {self._ways[0].name} goes on with {self._rest[:40]!r}")
-                return None
-            self._rest = self._rest[place + len(part) :]
-            self._ways = [way for way in self._ways if way.head[self._at] == part]
-        self._at += 1
-        return []
-
-    def _in_json(self) -> list[Piece] | None:
-        if self._json is None:
-            self._rest = self._rest.lstrip(BLANKS)
-            if not self._rest:
-                return None
-            self._json = _JsonEnd()
-        end = self._json.read(self._rest)
-        piece, self._rest = (self._rest, "") if end is None else (self._rest[:end], self._rest[end:])
-        if end is not None:
-            self._json, self._ending = None, True
-        return [Arguments(self._count - 1, piece)] if piece else None
-
-    def _in_elements(self, last: bool) -> list[Piece] | None:
-        call = self._call
-        assert call is not None
-        read = read_arguments(self._rest, call.style, call.schema, call.ends, last)
-        if read is None:
-            return None
+    def _in_elements(self, call: _Call, index: int) -> Iterator[Piece | None]:
+        while (read := read_arguments(self._rest, call.style, call.schema, call.ends, self._last)) is None:
+            yield None
         arguments, end = read
         self._rest = self._rest[end:]
-        self._ending = bool(self._rest) or any(not one.strip(BLANKS) for one in call.ends)  # otherwise it was cut
-        return [Arguments(self._count - 1, arguments)]
+        if self._rest or not all(one.strip(BLANKS) for one in call.ends):
+            self._within = ""  # otherwise it was cut
+        yield Arguments(index, arguments)
 
-    def _end(self, last: bool) -> list[Piece] | None:
-        """What ends a call, with the blanks that may stand before it."""
-        assert self._call is not None
-        ends = [end.lstrip(BLANKS) for end in self._call.ends]
-        if ends != [""]:
-            rest = self._rest.lstrip(BLANKS)
-            found = max((end for end in ends if rest.startswith(end)), key=len, default=None)
-            if found is None:
-                if last or any(end.startswith(rest) for end in ends):
-                    return None
-                raise RuntimeError(f"a call of {self._name} ends with {rest[:40]!r}, not with {ends[0]!r}")
-            self._rest = rest[len(found) :]
-        self._call, self._ending = None, False
-        return []
+    # -- marks ------------------------------------------------------------------------------------------------------
 
-    @property
-    def _name(self) -> str:
-        return "" if self._call is None else self._call.name
+    def _blanks(self) -> Iterator[None]:
+        """Leave out blanks, up to something else."""
+        while not (rest := self._rest.lstrip(BLANKS)):
+            yield None
+        self._rest = rest
 
+    def _one_of(self, marks: list[str], call: _Call) -> Generator[None, None, str]:
+        """Leave out the one of `marks` that has to come now in `call`; which one it was."""
+        while (found := self._mark_at(0, marks)) is None or found not in marks:
+            if found is not None and not self._last:
+                raise RuntimeError(f"a call of {call.name} goes on with {self._rest[:40]!r}, not with {marks[0]!r}")
+            yield None
+        self._rest = self._rest[len(found) :]
+        return found
 
-class _JsonEnd:
-    """Finds the end of an object or array in pieces of its text."""
+    def _find(self, marks: list[str]) -> tuple[int, str | None]:
+        """The first place where one of `marks` stands, and which, or None where one may; behind all text "", where none
+        does."""
+        firsts = {mark[0] for mark in marks}
+        for place, letter in enumerate(self._rest):
+            if letter in firsts and (mark := self._mark_at(place, marks)) != "":
+                return place, mark
+        return len(self._rest), ""
 
-    def __init__(self) -> None:
-        self._depth = 0
-        self._quoted = False
-        self._escaped = False
-
-    def read(self, text: str) -> int | None:
-        """The offset behind the end, None where it is not there yet."""
-        start, self._escaped = int(self._escaped), self._escaped and not text
-        for found in _MARK.finditer(text, start):
-            mark = found[0]
-            if mark == '"':
-                self._quoted = not self._quoted
-            elif mark == "\\":
-                self._escaped = True  # what it escapes comes with the next piece
-            elif not self._quoted and mark[0] != "\\":
-                self._depth += 1 if mark in "{[" else -1
-                if not self._depth:
-                    return found.end()
-        return None
+    def _mark_at(self, place: int, marks: list[str]) -> str | None:
+        """The longest of `marks` that stands at `place`, "" for none; None where more text may make it a longer one."""
+        tail = self._rest[place:]
+        if not self._last and any(len(mark) > len(tail) and mark.startswith(tail) for mark in marks):
+            return None
+        return max((mark for mark in marks if tail.startswith(mark)), key=len, default="")

@@ -53,7 +53,45 @@ _FIELDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "json_schema": ((dict, bool), " with a object or boolean value"),
 }
 """What a key's value is, and what follows "must have a ... field"."""
-_FLAGS = ("at_least_one", "stop_after_first", "loop", "any_order")
+_TOKEN_LISTS = ("exclude_tokens", "trigger_tokens")
+_SAID = {
+    ".type": 'Structural tag\'s type must be a string "structural_tag"',
+    **dict.fromkeys(("at_least_one", "stop_after_first", "loop", "any_order"), "{key} must be a boolean"),
+    **dict.fromkeys(("max_tokens", "max_chars"), "{key} in {kind} must be a non-negative 32-bit integer or null"),
+    "max_whitespace_cnt": "{key} must be an integer or null",
+    "elements[]": "{name} must have at least one element",
+    "triggers/": "{name}'s triggers must be non-empty strings",
+    "triggered_tags.triggers[]": "{name}'s triggers must be non-empty",
+    "tags/": "Tag format must be an object",
+    "tags[]": "{name} tags must be non-empty",
+    "triggered_tags.tags[]": "{name}'s tags must be non-empty",
+    "tags_with_separator.tags[]": "{name}'s tags must be non-empty",
+    "rules[]": "{name} rules must be non-empty",
+    "dispatch.rules/": "TagDispatch pair must be a 2-element array",
+    "dispatch.rules/0": "TagDispatch pair first element must be a string",
+    "token_dispatch.rules/": "TokenTagDispatch pair must be a 2-element array",
+    "token_dispatch.rules/0": "TokenTagDispatch pair first element must be an integer or string",
+    "end": "{name}'s end field must be a string or array of strings",
+    "end[]": "{name}'s end array cannot be empty",
+    "end/": "{name}'s end array must contain only strings",
+    "token": "{name}'s token must be an integer or string",
+    **dict.fromkeys(_TOKEN_LISTS, "{key} must be an array"),
+    **{f"{key}[]": "{key} must be non-empty" for key in _TOKEN_LISTS},
+    **{f"{key}/": "{key} elements must be integers or strings" for key in _TOKEN_LISTS},
+    "excludes": "excludes must be an array",
+    "excludes/": "excludes must contain non-empty strings",
+    "any_text.excludes": "AnyText format's excluded_strs field must be an array",
+    "any_text.excludes/": "AnyText format's excluded_strs array must contain strings",
+    "triggered_tags.excludes": "Triggered tags format should have a excludes field with an array",
+    "triggered_tags.excludes/": "Triggered tags format's excluded_strs must be non-empty strings",
+    **dict.fromkeys(
+        ("json_schema.excludes", "json_schema.excludes/"),
+        "JSONSchema format's excludes must be an array of non-empty strings",
+    ),
+}
+"""By place, in one format or in any: of a value ("end"), of an empty list ("end[]"), of an item ("end/")."""
+_TEXTS = ("end", "end/", "triggers/", "excludes/", "rules/0")
+"""Places of which nothing is said where a text stands, in a list one that is not empty: something else is wrong."""
 _BEGINS = {
     "begins with no trigger": "One tag does not match any trigger in a triggered tags format",
     "begins with several triggers": "One tag matches multiple triggers in a triggered tags format",
@@ -62,6 +100,13 @@ _BEGINS = {
     "must have a token format begin": "Tags in token_triggered_tags must have a token format begin, not a string",
 }
 """By what the engine says of the beginning of a tag in a list."""
+_OF_TOKENS = (
+    "{key} string elements must be non-empty",
+    "{key} elements must be integers, not floats",
+    "{key} elements must be non-negative integers or strings",
+)
+"""What is said of an empty text, of a float and of a negative number in a list of tokens; of a token alone:"""
+_OF_TOKEN = ("Token string must be non-empty", "Token ID must be an integer", "Token ID must be non-negative")
 _MISSING = re.compile(r"the key '(\w+)' is missing")
 _NO_VOCABULARY = "Token string resolution requires tokenizer_info"
 _EBNF = re.compile(r"EBNF, line (\d+), column (\d+): (.*)")
@@ -93,15 +138,30 @@ def phrase_of(tag: object, error: errors.InvalidStructuralTagError) -> str:
             return "Invalid format" if missing[1] == "type" else _wanted(kind, missing[1])
         case []:
             return "" if isinstance(form.get("type", ""), str) else "Format's type must be a string"
-        case ["type"] if kind == "":
-            return 'Structural tag\'s type must be a string "structural_tag"'
-        case [key]:
-            return _of_value(kind, key, value, error)
-        case [key, _]:
-            return _of_item(kind, key, value, error)
-        case ["rules", _, "0"]:
-            return _of_switch(kind, value, error)
-    return ""
+        case ["content" | "format"]:
+            return ""  # no format at all, which the engine says
+        case ["begin"] if isinstance(value, str | Mapping):
+            return next((phrase for words, phrase in _BEGINS.items() if words in error.reason), "")
+        case ["grammar"] if value and (there := _EBNF.match(error.reason)) is not None:
+            head = head_of("EBNF", int(there[1]), int(there[2]), 0, there[3])
+            phrase = grammar_phrase_of("EBNF", there[3])
+            return f"{head}: {phrase}" if phrase else head
+        case ["tags", _] if isinstance(value, Mapping):
+            return 'Tag format\'s type must be a string "tag"'
+        case ["rules", _, "0"] if kind == "token_dispatch" and _is_token(value):
+            return _NO_VOCABULARY if error.needs_vocabulary else ""
+        case ["token"] | ["exclude_tokens" | "trigger_tokens", _]:
+            if (said := _of_token(below, value, error)) or _is_token(value):
+                return said
+    key, place = below[0], below[0] + "/" * (len(below) > 1) + "".join(below[2:])
+    if place in _TEXTS and isinstance(value, str) and (value or place[-1] != "/"):
+        return ""
+    for name in [f"{place}[]", place] if value == [] else [place]:
+        if said := _SAID.get(f"{kind}.{name}", _SAID.get(name, "")):
+            return said.format(name=_NAMES.get(kind, ""), kind=kind, key=key)
+    wanted = _FIELDS[key][0] if key in _FIELDS else str
+    fits = isinstance(value, wanted) and value != "" and not (wanted is int and isinstance(value, bool))
+    return "" if fits or len(below) > 1 else _wanted(kind, key)
 
 
 def _walk(tag: object, path: str) -> tuple[list[tuple[str, Mapping[str, Any]]], list[str], Any]:
@@ -150,110 +210,17 @@ def _wanted(kind: str, key: str) -> str:
     return f"{_NAMES[kind]} must have {article} {key} field{_FIELDS[key][1]}"
 
 
-def _of_value(kind: str, key: str, value: object, error: errors.InvalidStructuralTagError) -> str:
-    name = _NAMES.get(kind, "")
-    if key in _FLAGS:
-        return f"{key} must be a boolean"
-    match key:
-        case "content" | "format":
-            return ""  # no format at all, which the engine says
-        case "max_tokens" | "max_chars":
-            return f"{key} in {kind} must be a non-negative 32-bit integer or null"
-        case "max_whitespace_cnt":
-            return f"{key} must be an integer or null"
-        case "begin":
-            told = (phrase for words, phrase in _BEGINS.items() if words in error.reason)
-            return next(told, "") if isinstance(value, str | Mapping) else _wanted(kind, key)
-        case "end" if value == []:
-            return f"{name}'s end array cannot be empty"
-        case "end":
-            return "" if isinstance(value, str) else f"{name}'s end field must be a string or array of strings"
-        case "token":
-            return _of_token("Token ID must be {}", "Token string must be non-empty", value, error) or (
-                "" if _is_token(value) else f"{name}'s token must be an integer or string"
-            )
-        case "excludes":
-            return _of_excludes(kind, inside=False)
-        case "exclude_tokens" | "trigger_tokens":
-            return f"{key} must be non-empty" if value == [] else f"{key} must be an array"
-        case "elements" if value == []:
-            return f"{name} must have at least one element"
-        case "triggers" | "tags" | "rules" if value == []:
-            whose = f"{name}'s" if kind in ("triggered_tags", "tags_with_separator") else name
-            return f"{whose} {key} must be non-empty"
-        case "grammar" if value and (place := _EBNF.match(error.reason)) is not None:
-            head = head_of("EBNF", int(place[1]), int(place[2]), 0, place[3])
-            phrase = grammar_phrase_of("EBNF", place[3])
-            return f"{head}: {phrase}" if phrase else head
-    wanted = _FIELDS[key][0] if key in _FIELDS else str
-    fits = isinstance(value, wanted) and value != "" and not (wanted is int and isinstance(value, bool))
-    return "" if fits else _wanted(kind, key)
-
-
-def _of_item(kind: str, key: str, value: object, error: errors.InvalidStructuralTagError) -> str:
-    name = _NAMES.get(kind, "")
-    if isinstance(value, str) and value and key in ("triggers", "excludes", "end"):
-        return ""  # of the right kind: something else is wrong with it
-    match key:
-        case "triggers":
-            return f"{name}'s triggers must be non-empty strings"
-        case "tags" if isinstance(value, Mapping):
-            return 'Tag format\'s type must be a string "tag"'
-        case "tags":
-            return "Tag format must be an object"
-        case "end":
-            return f"{name}'s end array must contain only strings"
-        case "excludes":
-            return _of_excludes(kind, inside=True)
-        case "exclude_tokens" | "trigger_tokens":
-            empty = f"{key} string elements must be non-empty"
-            return _of_token(f"{key} elements must be {{}}", empty, value, error) or (
-                "" if _is_token(value) else f"{key} elements must be integers or strings"
-            )
-        case "rules":
-            return f"{_pair(kind)} must be a 2-element array"
-    return ""
-
-
-def _of_switch(kind: str, value: object, error: errors.InvalidStructuralTagError) -> str:
-    """What a rule of a dispatch waits for."""
-    if kind == "dispatch":
-        return "" if isinstance(value, str) else f"{_pair(kind)} first element must be a string"
-    if _is_token(value):
-        return _NO_VOCABULARY if error.needs_vocabulary else ""
-    return f"{_pair(kind)} first element must be an integer or string"
-
-
-def _of_token(wrong: str, empty: str, value: object, error: errors.InvalidStructuralTagError) -> str:
+def _of_token(below: Sequence[str], value: object, error: errors.InvalidStructuralTagError) -> str:
     """What is said of a token, in a list of them or alone; "" if it is neither empty nor an unfit number."""
-    listed = "elements" in wrong
+    empty, fraction, negative = (said.format(key=below[0]) for said in (_OF_TOKENS if below[1:] else _OF_TOKEN))
     if value == "":
         return empty
     if isinstance(value, float | Decimal):
-        return wrong.format("integers, not floats" if listed else "an integer")
+        return fraction
     if isinstance(value, int) and value < 0:
-        return wrong.format("non-negative integers or strings" if listed else "non-negative")
+        return negative
     return _NO_VOCABULARY if error.needs_vocabulary else ""
 
 
 def _is_token(value: object) -> bool:
     return isinstance(value, int | str) and not isinstance(value, bool)
-
-
-def _of_excludes(kind: str, *, inside: bool) -> str:
-    match kind:
-        case "any_text" if inside:
-            return "AnyText format's excluded_strs array must contain strings"
-        case "any_text":
-            return "AnyText format's excluded_strs field must be an array"
-        case "triggered_tags" if inside:
-            return "Triggered tags format's excluded_strs must be non-empty strings"
-        case "triggered_tags":
-            return "Triggered tags format should have a excludes field with an array"
-        case "json_schema":
-            return "JSONSchema format's excludes must be an array of non-empty strings"
-    return "excludes must contain non-empty strings" if inside else "excludes must be an array"
-
-
-def _pair(kind: str) -> str:
-    return "TagDispatch pair" if kind == "dispatch" else "TokenTagDispatch pair"
