@@ -118,7 +118,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const legend = h("div", { class: "ms-legend", "data-testid": "legend" }, ...HOWS.map((how) => h("span", { class: `ms-tok ${how}`, title: TOLD[how] }, how)));
   const bars = h("div", { class: "ms-costs", role: "img", "data-testid": "costs" });
   const sum = h("span", { class: "ms-muted", "data-testid": "cost-sum" });
-  const price = h("div", { class: "ms-price" }, bars, h("div", { class: "ms-legend" }, h("span", { title: "microseconds, on a logarithmic scale; a bar for each token" }, "mask time per token, µs:"), ...MASKS.map((mask, at) => key(`--mask-${at}`, mask, COME_BY[at])), sum));
+  const price = h("div", { class: "ms-price" }, bars, h("div", { class: "ms-legend" }, h("span", { title: "microseconds, on a logarithmic scale from 0.1 to 10,000; a bar for each token" }, "mask time per token, µs:"), ...MASKS.map((mask, at) => key(`--mask-${at}`, mask, COME_BY[at])), sum));
 
   // -- the place -----------------------------------------------------------------------------------------------------
   const source = h("div", { class: "ms-first-source" }, toolbox, h("div", { "data-slot": "source" }));

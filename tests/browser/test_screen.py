@@ -346,6 +346,12 @@ def test_what_is_open_lists_its_tokens_and_what_is_ambiguous_leads_to_its_trees(
     text.fill("1+2+3.")
     expect(page.get_by_test_id("parses")).to_have_text("ambiguous: 2 parses")
     page.screenshot(path=SHOTS / "screen-ambiguous.png")
+    bar = page.get_by_test_id("costs").locator("[data-at='4']").bounding_box()
+    assert bar
+    page.mouse.click(bar["x"] + bar["width"] / 2, bar["y"] + 5)  # a few bars are as wide as many
+    page.wait_for_function(f"() => ({PLACE})() === 4")
+    page.get_by_test_id("screen").focus()
+    page.keyboard.press("End")
     page.get_by_test_id("parses").click()
     expect(page.get_by_test_id("pane-tree")).to_have_attribute("aria-selected", "true")
     expect(page.get_by_test_id("tree-readings")).to_contain_text("2 parses")
