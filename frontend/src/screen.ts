@@ -155,24 +155,25 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     h("div", { class: "ms-first-foot" }, tabs, legend, hood), price, h("div", { class: "ms-first-below" }, source, place), about, reading);
 
   // -- playing -------------------------------------------------------------------------------------------------------
-  let playing = 0, rests: number | null = null; // where it goes when it has played; null: it stays at its end
+  let playing = 0, went = 0, rests: number | null = null; // how far it has played; where it goes then (null: it stays at its end)
   function start(to: number | null = null) {
     if (view.root.querySelector("[data-testid=ablate-stop]:not(:disabled)")) { show("it plays when the measurement has ended: playing would disturb the times"); return; }
-    if (here().place >= text().tokens.length) goto(0);
-    rests = to;
+    [rests, went] = [to, to === null ? here().place : 0]; // what was opened begins at 0, whatever is still shown
+    if (went >= text().tokens.length) goto(went = 0);
     tick(300);
   }
   function tick(wait: number) {
     clearTimeout(playing);
     playing = window.setTimeout(() => {
       const { tokens } = text(), at = here().place;
-      if (at >= tokens.length || !view.root.isConnected) {
-        if (rests != null && rests < at) goto(rests);
-        hold();
+      if (host.pending || host.get("asleep")) { tick(60); return; } // out of sight it waits
+      if (at === went && at < tokens.length && view.root.isConnected) {
+        goto(went = at + 1);
+        tick(pause(tokens, went));
         return;
       }
-      if (!host.pending) goto(at + 1);
-      tick(host.pending ? 60 : pause(tokens, at + 1));
+      if (at === went && rests != null && rests < at) goto(rests); // else somebody went elsewhere
+      hold();
     }, wait);
     [play.textContent, play.title] = ["❚❚", "hold (space)"];
   }
@@ -354,6 +355,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     send({ kind: event.key.toLowerCase() === "y" || event.shiftKey ? "redo" : "undo" });
   };
   box.addEventListener("keydown", takeBack);
+  box.addEventListener("keydown", hold);
   box.addEventListener("click", () => {
     hold();
     if (box.selectionStart === box.selectionEnd) goto(tokenAt(text().tokens, box.selectionStart));

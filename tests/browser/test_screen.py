@@ -75,6 +75,11 @@ WHOLE = """() => {
   return frames.length > 2 && frames.every(({ left, right, top, bottom }) => left >= stage.left
     && right <= stage.right && top >= stage.top && bottom <= stage.bottom);
 }"""
+WAITS = """() => {
+  const wait = window.setTimeout;
+  window.waits = [];
+  window.setTimeout = (done, ms, ...given) => { window.waits.push(ms); return wait(done, ms, ...given); };
+}"""
 PLACE = "() => Number(document.querySelector('[data-testid=modes]').getAttribute('aria-valuenow'))"
 
 
@@ -261,6 +266,24 @@ def test_an_entry_rests_where_there_is_most_to_see(page: Page) -> None:
     size = page.locator(".ms-first-bar").bounding_box()
     assert size
     assert size["height"] < 40, "the bar is one line"
+
+
+def test_who_goes_to_the_end_of_a_run_that_plays_stays_there(page: Page) -> None:
+    gallery, play = page.get_by_test_id("gallery"), page.get_by_test_id("play")
+    page.evaluate(WAITS)
+    for name, part, last in (("strict_json", "population", 34), ("union", "width", 24)):
+        gallery.select_option(name)
+        page.get_by_test_id("screen").focus()
+        if name == "union":  # sooner than it has begun
+            page.keyboard.press("End")
+        expect(page.get_by_test_id("modes")).to_contain_text(part)
+        if name != "union":
+            expect(play).to_have_text("❚❚")
+            page.wait_for_function("() => window.waits.includes(260)")  # the grammar pushed: one looks for longer
+            page.keyboard.press("End")
+        expect(play).to_have_text("↻")
+        page.wait_for_function("() => !document.querySelector('.ms-host').dataset.pending")
+        assert place(page) == last
 
 
 def test_another_entry_plays_and_the_source_can_be_edited(page: Page) -> None:
