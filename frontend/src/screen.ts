@@ -150,7 +150,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   view.root.tabIndex = 0;
   view.root.dataset.lmSuppressShortcuts = "true";
   const gone = h("div", { class: "ms-gone", role: "alert", "data-testid": "screen-gone", hidden: true }, "The kernel is gone: run the cell again. What is shown here stays until then; copy the text or the source if you need them.");
-  view.root.append(gone, top, controls, h("div", { class: "ms-ran" }, tell_, h("div", { class: "ms-look" }, said, look), busy, ended, more, copyText, python),
+  view.root.append(gone, top, controls, h("div", { class: "ms-ran" }, tell_, h("div", { class: "ms-look" }, said, ended, look), busy, more, copyText, python),
     h("div", { class: "ms-player" }, play, modes, where), paper,
     h("div", { class: "ms-first-foot" }, tabs, legend, hood), price, h("div", { class: "ms-first-below" }, source, place), about, reading);
 

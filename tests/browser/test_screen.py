@@ -592,6 +592,9 @@ def test_a_run_says_how_it_ended_goes_on_and_is_taken(page: Page) -> None:
     page.get_by_test_id("run").click()
     outcome = page.get_by_test_id("outcome")
     expect(outcome).to_contain_text("✓ complete:", timeout=60_000)
+    told = page.locator(".ms-ran").bounding_box()
+    assert told
+    assert told["height"] < 80, "what is told of a run has the width that there is"
     page.screenshot(path=SHOTS / "screen-complete.png")
     page.get_by_test_id("copy-text").click()
     expect(page.get_by_test_id("look")).to_have_text("copied: the text")
