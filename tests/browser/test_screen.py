@@ -217,12 +217,16 @@ def test_keys_step_and_a_click_in_the_text_goes_there(page: Page) -> None:
     expect(wanted).to_contain_text("enum")
     expect(page.get_by_test_id("next-rows")).to_contain_text("cel")
     expect(page.locator(".ms-first .ms-lit-forbids").first).to_have_text('"enum"')
+    legend = page.get_by_test_id("source-legend").locator("span")
+    expect(legend).to_have_text(["read now", "may come next", "refuses what was wanted"])
+    expect(page.locator(".ms-costs .now")).to_have_css("background-color", "rgba(0, 0, 0, 0)")
     page.get_by_test_id("why").click()
     expect(page.get_by_test_id("why-line")).to_contain_text("k cannot come")
     expect(page.get_by_test_id("why-line")).to_be_in_viewport()
     page.get_by_test_id("screen").focus()
     page.keyboard.press("End")
     expect(page.locator(".ms-first .ms-lit-forbids")).to_have_count(0)
+    expect(page.get_by_test_id("source-legend")).not_to_contain_text("refuses")
 
 
 def test_what_is_typed_is_read(page: Page) -> None:
