@@ -26,7 +26,7 @@ const SIGNS: Record<string, string> = { " ": "␣", "\n": "↵", "\t": "→" };
 const COME_BY = ["this parser state was met before: its mask is looked up", "a new parser state: its mask is put together from token sets that are known", "a new parser state: the vocabulary, or part of it, is walked"];
 const ABOUT = [
   ["what this is", "A language model writes a text, token by token, and a grammar (or a JSON schema, or tools) takes away the tokens that would break it. Here one sees what that did to the model, why, and what it cost; and can change everything: the source below, the text itself, the prompt."],
-  ["paste / open", "A source of your own: a JSON schema, tools, a grammar, a regular expression. The `gallery` beside it has examples with recorded runs. `vocabulary`: whose tokens the text is cut into and masks allow; a model that runs brings its own. `share` keeps a page that needs no Python, `figure` a picture of the text."],
+  ["paste / open", "A source of your own: a JSON schema, tools, a grammar, a regular expression. The `gallery` beside it has examples with recorded runs. `vocabulary`: whose tokens what is typed is cut into and masks allow; a model that runs brings its own. `share` keeps a page that needs no Python, `figure` a picture of the text."],
   ["Run, Step, Stop", "A model answers the prompt. At each token the mask takes away what would leave the grammar. `Run` writes a text, `Step` one token, `Stop` ends a run, `continue` goes on from where it was cut. `copy text`, `copy code`: what was written, and the Python that writes it again."],
   ["grammar, model …", "`model`: the one that writes. Without `grammar` it is free, and what the grammar refuses is marked. `seed`: the same one draws the same tokens. `temp`: the temperature. `at most`: the most tokens. `as chat`, `raw`: with the model's chat template, or without; `what it reads` shows the prompt with it. `tell it the schema`, or the tools, puts them into the prompt: a model sees nothing of a grammar. `calls`: which tools it may call, and in whose format calls are written, which need not be its own."],
   ["agreed", `Green: ${TOLD.agreed}.`],
@@ -53,7 +53,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     h("select", { "aria-label": label, title: label, "data-testid": testid, onchange: (event: any) => action(event.target.value) });
   const gallery = choice("gallery", "gallery", (name) => { if (name) begin("open", { name }); });
   const tokenizer = choice("vocabulary", "tokenizer", (name) => send({ kind: "choose", tokenizer: name }));
-  tokenizer.title = "whose tokens the text is cut into and masks allow; a model that runs brings its own";
+  tokenizer.title = "whose tokens what is typed is cut into and masks allow; a model that runs brings its own";
   const speaker = choice("model", "model", (name) => send({ kind: "choose", model: name }));
   speaker.title = "the model that writes";
   speaker.onpointerenter = speaker.onfocus = () => { if (!view.offline()) model.send({ kind: "models" }); }; // one may have been fetched meanwhile
