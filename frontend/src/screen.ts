@@ -388,7 +388,10 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     if (sent.copy) clip(sent.copy, sent.said, show);
     if (sent.reads) { put(read, sent.reads); reading.showModal(); }
   });
-  const lost = () => { gone.hidden = !host?.gone; };
+  const lost = () => {
+    gone.hidden = !host?.gone;
+    if (host?.gone) { hold(); put(busy, ""); } // nobody is waited for
+  };
   host?.on("gone", lost);
   host?.on("waiting", () => put(busy, "waiting for the kernel …"));
   host?.on("answered", () => put(busy, ""));

@@ -742,4 +742,5 @@ def test_it_says_when_the_kernel_is_gone(page: Page) -> None:
     page.evaluate("() => { window.jupyterapp.shell.currentWidget.sessionContext.restartKernel(); return 1; }")
     expect(page.get_by_test_id("screen-gone")).to_contain_text("The kernel is gone: run the cell again.")
     expect(page.get_by_test_id("run")).to_be_disabled()
+    expect(page.get_by_test_id("kernel-busy")).to_be_empty()
     page.screenshot(path=SHOTS / "screen-gone.png")
