@@ -26,7 +26,7 @@ const SIGNS: Record<string, string> = { " ": "␣", "\n": "↵", "\t": "→" };
 const COME_BY = ["this parser state was met before: its mask is looked up", "a new parser state: its mask is put together from token sets that are known", "a new parser state: the vocabulary, or part of it, is walked"];
 const ABOUT = [
   ["what this is", "A language model writes a text, token by token, and a grammar (or a JSON schema, or tools) takes away the tokens that would break it. Here one sees what that did to the model, why, and what it cost; and can change everything: the source below, the text itself, the prompt."],
-  ["paste / open", "A source of your own: a JSON schema, tools, a grammar, a regular expression. The `gallery` beside it has examples with recorded runs. `vocabulary`: whose tokens the text is cut into and masks allow; a model that runs brings its own. `share` keeps a page that needs no Python, `figure` a picture of the text."],
+  ["paste / open", "A source of your own: a JSON schema, tools, a grammar, a regular expression. The `gallery` beside it has examples with recorded runs. `vocabulary`: whose tokens what is typed is cut into and masks allow; a model that runs brings its own. `share` keeps a page that needs no Python, `figure` a picture of the text."],
   ["Run, Step, Stop", "A model answers the prompt. At each token the mask takes away what would leave the grammar. `Run` writes a text, `Step` one token, `Stop` ends a run, `continue` goes on from where it was cut. `copy text`, `copy code`: what was written, and the Python that writes it again."],
   ["grammar, model …", "`model`: the one that writes. Without `grammar` it is free, and what the grammar refuses is marked. `seed`: the same one draws the same tokens. `temp`: the temperature. `at most`: the most tokens. `as chat`, `raw`: with the model's chat template, or without; `what it reads` shows the prompt with it. `tell it the schema`, or the tools, puts them into the prompt: a model sees nothing of a grammar. `calls`: which tools it may call, and in whose format calls are written, which need not be its own."],
   ["agreed", `Green: ${TOLD.agreed}.`],
@@ -53,7 +53,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     h("select", { "aria-label": label, title: label, "data-testid": testid, onchange: (event: any) => action(event.target.value) });
   const gallery = choice("gallery", "gallery", (name) => { if (name) begin("open", { name }); });
   const tokenizer = choice("vocabulary", "tokenizer", (name) => send({ kind: "choose", tokenizer: name }));
-  tokenizer.title = "whose tokens the text is cut into and masks allow; a model that runs brings its own";
+  tokenizer.title = "whose tokens what is typed is cut into and masks allow; a model that runs brings its own";
   const speaker = choice("model", "model", (name) => send({ kind: "choose", model: name }));
   speaker.title = "the model that writes";
   speaker.onpointerenter = speaker.onfocus = () => { if (!view.offline()) model.send({ kind: "models" }); }; // one may have been fetched meanwhile
@@ -118,7 +118,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   const legend = h("div", { class: "ms-legend", "data-testid": "legend" }, ...HOWS.map((how) => h("span", { class: `ms-tok ${how}`, title: TOLD[how] }, how)));
   const bars = h("div", { class: "ms-costs", role: "img", "data-testid": "costs" });
   const sum = h("span", { class: "ms-muted", "data-testid": "cost-sum" });
-  const price = h("div", { class: "ms-price" }, bars, h("div", { class: "ms-legend" }, h("span", { title: "microseconds, on a logarithmic scale; a bar for each token" }, "mask time per token, µs:"), ...MASKS.map((mask, at) => key(`--mask-${at}`, mask, COME_BY[at])), sum));
+  const price = h("div", { class: "ms-price" }, bars, h("div", { class: "ms-legend" }, h("span", { title: "microseconds, on a logarithmic scale from 0.1 to 10,000; a bar for each token" }, "mask time per token, µs:"), ...MASKS.map((mask, at) => key(`--mask-${at}`, mask, COME_BY[at])), sum));
 
   // -- the place -----------------------------------------------------------------------------------------------------
   const source = h("div", { class: "ms-first-source" }, toolbox, h("div", { "data-slot": "source" }));
@@ -150,29 +150,30 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
   view.root.tabIndex = 0;
   view.root.dataset.lmSuppressShortcuts = "true";
   const gone = h("div", { class: "ms-gone", role: "alert", "data-testid": "screen-gone", hidden: true }, "The kernel is gone: run the cell again. What is shown here stays until then; copy the text or the source if you need them.");
-  view.root.append(gone, top, controls, h("div", { class: "ms-ran" }, tell_, h("div", { class: "ms-look" }, said, look), busy, ended, more, copyText, python),
+  view.root.append(gone, top, controls, h("div", { class: "ms-ran" }, tell_, h("div", { class: "ms-look" }, said, ended, look), busy, more, copyText, python),
     h("div", { class: "ms-player" }, play, modes, where), paper,
     h("div", { class: "ms-first-foot" }, tabs, legend, hood), price, h("div", { class: "ms-first-below" }, source, place), about, reading);
 
   // -- playing -------------------------------------------------------------------------------------------------------
-  let playing = 0, rests: number | null = null; // where it goes when it has played; null: it stays at its end
+  let playing = 0, went = 0, rests: number | null = null; // how far it has played; where it goes then (null: it stays at its end)
   function start(to: number | null = null) {
     if (view.root.querySelector("[data-testid=ablate-stop]:not(:disabled)")) { show("it plays when the measurement has ended: playing would disturb the times"); return; }
-    if (here().place >= text().tokens.length) goto(0);
-    rests = to;
+    [rests, went] = [to, to === null ? here().place : 0]; // what was opened begins at 0, whatever is still shown
+    if (went >= text().tokens.length) goto(went = 0);
     tick(300);
   }
   function tick(wait: number) {
     clearTimeout(playing);
     playing = window.setTimeout(() => {
       const { tokens } = text(), at = here().place;
-      if (at >= tokens.length || !view.root.isConnected) {
-        if (rests != null && rests < at) goto(rests);
-        hold();
+      if (host.pending || host.get("asleep")) { tick(60); return; } // out of sight it waits
+      if (at === went && at < tokens.length && view.root.isConnected) {
+        goto(went = at + 1);
+        tick(pause(tokens, went));
         return;
       }
-      if (!host.pending) goto(at + 1);
-      tick(host.pending ? 60 : pause(tokens, at + 1));
+      if (at === went && rests != null && rests < at) goto(rests); // else somebody went elsewhere
+      hold();
     }, wait);
     [play.textContent, play.title] = ["❚❚", "hold (space)"];
   }
@@ -354,6 +355,7 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     send({ kind: event.key.toLowerCase() === "y" || event.shiftKey ? "redo" : "undo" });
   };
   box.addEventListener("keydown", takeBack);
+  box.addEventListener("keydown", hold);
   box.addEventListener("click", () => {
     hold();
     if (box.selectionStart === box.selectionEnd) goto(tokenAt(text().tokens, box.selectionStart));
@@ -386,7 +388,10 @@ export default defineView("first", "screen", ({ view, model, host }: any) => {
     if (sent.copy) clip(sent.copy, sent.said, show);
     if (sent.reads) { put(read, sent.reads); reading.showModal(); }
   });
-  const lost = () => { gone.hidden = !host?.gone; };
+  const lost = () => {
+    gone.hidden = !host?.gone;
+    if (host?.gone) { hold(); put(busy, ""); } // nobody is waited for
+  };
   host?.on("gone", lost);
   host?.on("waiting", () => put(busy, "waiting for the kernel …"));
   host?.on("answered", () => put(busy, ""));

@@ -17,6 +17,7 @@ import { button, h, many, measured, morph, defineView, soon, tab as tabOf } from
 import { editor as editorPart } from "./loader";
 
 const WAIT_MS = 350;
+const LIT = [["here", "read now"], ["next", "may come next"], ["forbids", "refuses what was wanted"]]; // what marks mean
 
 // Python counts characters, JavaScript counts UTF-16 units, and editors know one kind of line end.
 function codec(text) {
@@ -44,9 +45,10 @@ export default defineView("source", "source", async ({ view, model, el }) => {
   });
   const bar = h("div", { class: "ms-bar" }, tabs, toggle, summary, waiting);
   const options = h("div", { class: "ms-source-options", hidden: true });
+  const legend = h("div", { class: "ms-source-legend", "data-testid": "source-legend" });
   const page = h("div", { class: "ms-source-page" });
   const said = h("div", { class: "ms-source-said", role: "status", "data-testid": "grammar-status" });
-  view.root.append(bar, options, page, said);
+  view.root.append(bar, options, legend, page, said);
 
   // -- the editor ---------------------------------------------------------------------------------------------------
   const on = {
@@ -146,6 +148,7 @@ export default defineView("source", "source", async ({ view, model, el }) => {
       line && { from: turns.out(one.start), to: turns.out(one.end), line }].filter(Boolean));
     marks = [...ranges(of("around"), "", "ms-line-around"), ...ranges(of("next"), "ms-lit-next"), ...ranges(of("here"), "ms-lit-here", "ms-line-here"), ...ranges(forbids(), "ms-lit-forbids"),
       ...ranges(mistakes.filter((one) => one.warning), "ms-lit-warning"), ...ranges(mistakes.filter((one) => !one.warning), "ms-lit-mistake", "ms-line-mistake"), ...ranges(chosen ? [chosen] : [], "ms-lit-chosen")];
+    morph(legend, LIT.filter(([kind]) => marks.some(({ css }) => css === `ms-lit-${kind}`)).map(([kind, told]) => h("span", { class: kind }, told)));
     say();
     const picked = chosen ? `${chosen.start} ${chosen.end}` : "";
     if (picked && picked !== revealed) follow(chosen);

@@ -25,7 +25,7 @@ export function timeline({ wide, left, gap, count, high, foot, testid, label, go
     node.setAttribute("x", x(k));
   };
   const now = column("now"), over = column("over"), hit = svg("rect", { class: "hit", x: left, y: 0, width: gap * count, height: high, "data-testid": `${testid}-hit` });
-  const picture = svg("svg", { viewBox: `0 0 ${wide} ${high + foot}`, width: wide, height: high + foot, role: "img", "data-testid": testid, "aria-label": label }, now, drawn, over, hit);
+  const picture = svg("svg", { viewBox: `0 0 ${wide} ${high + foot}`, width: wide, height: high + foot, role: "img", "data-testid": testid, "aria-label": label }, drawn, now, over, hit);
   const at = ({ clientX }) => {
     const box = picture.getBoundingClientRect();
     return Math.min(count - 1, Math.max(0, Math.floor((((clientX - box.left) * wide) / box.width - left) / gap)));

@@ -75,6 +75,11 @@ WHOLE = """() => {
   return frames.length > 2 && frames.every(({ left, right, top, bottom }) => left >= stage.left
     && right <= stage.right && top >= stage.top && bottom <= stage.bottom);
 }"""
+WAITS = """() => {
+  const wait = window.setTimeout;
+  window.waits = [];
+  window.setTimeout = (done, ms, ...given) => { window.waits.push(ms); return wait(done, ms, ...given); };
+}"""
 PLACE = "() => Number(document.querySelector('[data-testid=modes]').getAttribute('aria-valuenow'))"
 
 
@@ -212,12 +217,16 @@ def test_keys_step_and_a_click_in_the_text_goes_there(page: Page) -> None:
     expect(wanted).to_contain_text("enum")
     expect(page.get_by_test_id("next-rows")).to_contain_text("cel")
     expect(page.locator(".ms-first .ms-lit-forbids").first).to_have_text('"enum"')
+    legend = page.get_by_test_id("source-legend").locator("span")
+    expect(legend).to_have_text(["read now", "may come next", "refuses what was wanted"])
+    expect(page.locator(".ms-costs .now")).to_have_css("background-color", "rgba(0, 0, 0, 0)")
     page.get_by_test_id("why").click()
     expect(page.get_by_test_id("why-line")).to_contain_text("k cannot come")
     expect(page.get_by_test_id("why-line")).to_be_in_viewport()
     page.get_by_test_id("screen").focus()
     page.keyboard.press("End")
     expect(page.locator(".ms-first .ms-lit-forbids")).to_have_count(0)
+    expect(page.get_by_test_id("source-legend")).not_to_contain_text("refuses")
 
 
 def test_what_is_typed_is_read(page: Page) -> None:
@@ -261,6 +270,24 @@ def test_an_entry_rests_where_there_is_most_to_see(page: Page) -> None:
     size = page.locator(".ms-first-bar").bounding_box()
     assert size
     assert size["height"] < 40, "the bar is one line"
+
+
+def test_who_goes_to_the_end_of_a_run_that_plays_stays_there(page: Page) -> None:
+    gallery, play = page.get_by_test_id("gallery"), page.get_by_test_id("play")
+    page.evaluate(WAITS)
+    for name, part, last in (("strict_json", "population", 34), ("union", "width", 24)):
+        gallery.select_option(name)
+        page.get_by_test_id("screen").focus()
+        if name == "union":  # sooner than it has begun
+            page.keyboard.press("End")
+        expect(page.get_by_test_id("modes")).to_contain_text(part)
+        if name != "union":
+            expect(play).to_have_text("❚❚")
+            page.wait_for_function("() => window.waits.includes(260)")  # the grammar pushed: one looks for longer
+            page.keyboard.press("End")
+        expect(play).to_have_text("↻")
+        page.wait_for_function("() => !document.querySelector('.ms-host').dataset.pending")
+        assert place(page) == last
 
 
 def test_another_entry_plays_and_the_source_can_be_edited(page: Page) -> None:
@@ -346,6 +373,12 @@ def test_what_is_open_lists_its_tokens_and_what_is_ambiguous_leads_to_its_trees(
     text.fill("1+2+3.")
     expect(page.get_by_test_id("parses")).to_have_text("ambiguous: 2 parses")
     page.screenshot(path=SHOTS / "screen-ambiguous.png")
+    bar = page.get_by_test_id("costs").locator("[data-at='4']").bounding_box()
+    assert bar
+    page.mouse.click(bar["x"] + bar["width"] / 2, bar["y"] + 5)  # a few bars are as wide as many
+    page.wait_for_function(f"() => ({PLACE})() === 4")
+    page.get_by_test_id("screen").focus()
+    page.keyboard.press("End")
     page.get_by_test_id("parses").click()
     expect(page.get_by_test_id("pane-tree")).to_have_attribute("aria-selected", "true")
     expect(page.get_by_test_id("tree-readings")).to_contain_text("2 parses")
@@ -563,6 +596,9 @@ def test_a_run_says_how_it_ended_goes_on_and_is_taken(page: Page) -> None:
     page.get_by_test_id("run").click()
     outcome = page.get_by_test_id("outcome")
     expect(outcome).to_contain_text("✓ complete:", timeout=60_000)
+    told = page.locator(".ms-ran").bounding_box()
+    assert told
+    assert told["height"] < 80, "what is told of a run has the width that there is"
     page.screenshot(path=SHOTS / "screen-complete.png")
     page.get_by_test_id("copy-text").click()
     expect(page.get_by_test_id("look")).to_have_text("copied: the text")
@@ -706,4 +742,5 @@ def test_it_says_when_the_kernel_is_gone(page: Page) -> None:
     page.evaluate("() => { window.jupyterapp.shell.currentWidget.sessionContext.restartKernel(); return 1; }")
     expect(page.get_by_test_id("screen-gone")).to_contain_text("The kernel is gone: run the cell again.")
     expect(page.get_by_test_id("run")).to_be_disabled()
+    expect(page.get_by_test_id("kernel-busy")).to_be_empty()
     page.screenshot(path=SHOTS / "screen-gone.png")

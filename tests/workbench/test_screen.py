@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,18 @@ def test_the_place_says_what_was_wanted_and_which_keyword_refused_it() -> None:
     assert "may not end yet" in here.end
 
 
+@pytest.mark.parametrize(("allowed", "told"), [(2, "2 tokens allowed"), (1_236, "1,236 tokens allowed, 2 listed")])
+def test_a_run_says_how_many_of_its_own_tokens_are_not_listed(allowed: int, told: str) -> None:
+    tokens = run()
+    session = session_of(tokens)
+    session.goto(4)
+    tokens[4] = replace(tokens[4], allowed=allowed)
+    here, _ = here_state(session, tokens)
+    assert (len(here.next), here.end) == (2, f"may not end yet · {told}")
+    # Of what another grammar allowed nothing is known: the source in use says how many.
+    assert here_state(session, tokens, judged=False)[0].end == "may not end yet · 2 tokens allowed"
+
+
 def test_line_ends_are_named_as_the_text_shows_them() -> None:
     session = wb.Session('root ::= "\\n" "a"', BYTES)
     assert [row.shown for row in here_state(session, [token(b"\n", Option(b"\n", 0.9, 1.0, True))])[0].next] == ["↵"]
@@ -137,7 +150,7 @@ def test_where_no_model_wrote_meanings_come_next() -> None:
     here, forbids = here_state(session, ())
     assert {row.shown for row in here.next} >= {'"celsius"', '"fahrenheit"'}
     count = session.inspect.allowed_array().size
-    assert here.end == f"may not end yet · {count} tokens allowed · listed by meaning"
+    assert here.end == f"may not end yet · {count} tokens allowed, listed as texts"
     session.goto(0)
     session.step("{")
     assert here_state(session, ())[0].end.startswith("may not end yet: unit is required · ")
@@ -154,9 +167,12 @@ def test_what_is_open_lists_its_tokens_and_a_token_of_its_own_is_taken() -> None
         sent = answer(view, type="tokens", group=digit["group"], chip=digit["chip"])
         assert {one["id"] for one in sent["tokens"]} == set(session.inspect.allowed_ids())
         do(screen_of(explorer), "token", id=sent["tokens"][0]["id"])
+        session.read("12a")
+        assert view.here["end"] == "may end here · 1 token allowed"
         session.read("12")
         rows = {row["shown"]: row for row in view.here["next"]}
         assert (rows["a"]["text"], rows["a"]["group"]) == ("a", "")
+        assert view.here["end"] == "may end here · 3 tokens allowed, listed as texts"
         (stop,) = [row for row in rows.values() if row["token"] is not None]
         do(screen_of(explorer), "token", id=stop["token"])
         assert session.inspect.is_terminated
@@ -269,6 +285,7 @@ def test_each_entry_of_the_gallery_has_a_run_that_its_grammar_takes(entry: Any) 
         text: Any = explorer.views["screen"].text  # type: ignore[attr-defined]
         told = [how for _, how, *_ in text["tokens"]]
         assert len(told) == sum(bool(one.data) for one in recording.tokens)
+        assert all(one.allowed >= (1 if one.forced else 2) for one in recording.tokens)
         assert "typed" not in told
         assert sum(count for _, _, count in text["parts"]) == len(told)
         rests = explorer.desk.screen.bar["rests"]
@@ -281,7 +298,8 @@ def test_without_a_source_the_first_entry_opens_at_its_beginning_and_plays() -> 
         bar: Any = explorer.views["screen"].bar  # type: ignore[attr-defined]
         assert explorer.session.place == wb.Session(FIRST.source, BYTES).place
         assert (bar["entry"], bar["plays"]) == (FIRST.name, 1)
-        assert "recorded run of SmolLM2" in bar["speaker"]
+        named = explorer.session.tokenizer.name
+        assert bar["speaker"] == f"a recorded run of SmolLM2, in its own tokens; bars are of {named}"
         assert explorer.desk.in_sight() == {"screen", "kept", "source"}
         session = explorer.session
         overruled = next(

@@ -419,7 +419,8 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             elif session.model.replaced:
                 speaker += f", in its own vocabulary ({session.tokenizer.name})"
         elif run is None and self._recording is not None and matched(session.steps, self._recording.tokens):
-            speaker = f"a recorded run of {_named(self._recording.model)}"
+            speaker = f"a recorded run of {_named(self._recording.model)}, in its own tokens"
+            speaker += f"; bars are of {session.tokenizer.name}"
             look = "" if self._entry is None else self._entry.look
         entry, recording = self._entry, self._recording
         return {

@@ -42,7 +42,8 @@ class Option:
 @dataclass(frozen=True, slots=True)
 class Token:
     """One token of a run: its bytes, the probability of it and of all that the mask allows, whether the mask left a
-    choice, how the mask was come by (found, put together, made), in how many microseconds, and what else was likely."""
+    choice, how the mask was come by (found, put together, made), in how many microseconds, what else was likely, and
+    how many tokens the mask allows (0: not known)."""
 
     data: bytes
     p: float
@@ -53,6 +54,7 @@ class Token:
     options: tuple[Option, ...]
     stop: bool = False
     given: bool = False
+    allowed: int = 0
 
     @property
     def refused(self) -> Option | None:
@@ -114,6 +116,7 @@ def _token(step: Step, special: Collection[int]) -> Token:
         tuple(options),
         step.is_stop,
         step.given,
+        step.allowed_count,
     )
 
 

@@ -295,8 +295,7 @@ def here_state(
     note = "" if judged or index >= len(tokens) else f"nothing that the grammar refuses ({UNJUDGED})"
     steps = len(session.steps)
     where = f"byte {session.inspect.position:,} · after step {index:,} of {steps:,}"
-    by_meaning = bool(rows) and rows[0].before is None
-    end = _end(session, by_meaning=by_meaning) if ahead else ""
+    end = _end(session, rows, token) if ahead else ""
     whole = ahead and asked and session.is_completed and session.document.language in OF_RULES
     return Here(index, where, rows, wanted, end, more, died, note, whole), forbids
 
@@ -304,8 +303,8 @@ def here_state(
 def _judged(session: Session, token: Token) -> Token:
     """A token of a run that another grammar judged, or none, with what the source in use says of what was likely.
 
-    Of these tokens alone is it known what they are, so nothing is said of their probabilities after the mask.  The one
-    that was taken comes first.
+    Of these tokens alone is it known what they are, so nothing is said of their probabilities after the mask, nor of
+    how many others there are.  The one that was taken comes first.
     """
     taken = [Option(token.data, token.p, 0.0, True)] if token.data and not token.stop else []
     options = {one.data: one for one in (*taken, *token.options)}
@@ -313,9 +312,8 @@ def _judged(session: Session, token: Token) -> Token:
     def allowed(data: bytes) -> bool:
         return session.inspect.explain(data).ok if data else session.is_completed
 
-    return replace(
-        token, options=tuple(replace(one, after=None, allowed=allowed(one.data)) for one in options.values())
-    )
+    told = tuple(replace(one, after=None, allowed=allowed(one.data)) for one in options.values())
+    return replace(token, options=told, allowed=0)
 
 
 def _likely(token: Token) -> tuple[Row, ...]:
@@ -366,15 +364,19 @@ def _chip(chip: Chip, group: str) -> Row:
     return row if chip.types else replace(row, group=group, chip=chip.name)
 
 
-def _end(session: Session, *, by_meaning: bool) -> str:
-    """Whether the text may end, what is still required, and how many tokens are allowed; `by_meaning`: what is listed
-    behind it is not tokens but texts, of which a token may begin several."""
+def _end(session: Session, rows: Sequence[Row], token: Token | None) -> str:
+    """Whether the text may end, what is still required, and how many tokens are allowed: those of the run whose `token`
+    is told of by `rows`, which may be another vocabulary's, else the session's.
+
+    Where `rows` are no tokens but texts, a token may begin several.
+    """
     if session.inspect.is_terminated:
         return "the text has ended"
     if session.edits.draft is not None and session.edits.draft.in_use == NOTHING:  # else one would look in the text
         return "the source has a mistake: only the empty text is allowed"
     try:
-        allowed = session.inspect.allowed_array().size
+        told = token.allowed if token is not None and rows and rows[0].before is not None else 0
+        allowed = told or session.inspect.allowed_array().size
     except BudgetExceededError as error:
         return f"the mask takes more than the engine's budget: {error}"
     opened = session.inspect.members().objects
@@ -383,5 +385,7 @@ def _end(session: Session, *, by_meaning: bool) -> str:
     if missing:
         names = f"{', '.join(missing[:3])}{', …' if len(missing) > 3 else ''}"
         end += f": {names} {'is' if len(missing) == 1 else 'are'} required"
-    listed = " · listed by meaning" if by_meaning else ""
+    listed = f", {len(rows)} listed" if len(rows) < allowed else ""
+    if any(row.before is None and row.token is None for row in rows):
+        listed = ", listed as texts"
     return f"{end} · {many(allowed, 'token')} allowed{listed}"
