@@ -451,13 +451,17 @@ cdef class MaskCache:
     # -- for inspection ------------------------------------------------------------------------------------------------
 
     def allowed_ids(self, int set_number):
-        """Ids that the mask of set `set_number` allows, ascending, stop tokens apart."""
-        cdef SetRec* record
+        """Ids that the mask of set `set_number` allows, ascending, stop tokens apart; `IndexError` if there is none."""
+        cdef SetRec* record = NULL
         cdef MaskRec* mask
         with nogil:
             self.machine.lock.lock()        # another thread may be making the list of sets longer
-            record = self.machine.sets[set_number]
+            if 0 <= set_number < <int>self.machine.sets.size():
+                record = self.machine.sets[set_number]
             self.machine.lock.unlock()
+        if record == NULL:
+            raise IndexError(f"there is no set with the number {set_number}")
+        with nogil:
             mask = self.mask_of(record, NULL)
         return self.ids_of(mask)
 

@@ -44,6 +44,12 @@ def test_a_state_that_is_not_there_is_an_error(name: str, state: int) -> None:
     assert tables.row(FIRST_STATE)  # the lock is free
 
 
+@pytest.mark.parametrize("number", [-1, 10**6])
+def test_a_set_that_is_not_there_is_an_error(number: int) -> None:
+    with pytest.raises(IndexError, match=f"no set with the number {number}"):
+        compiled(Grammar.from_ebnf("root ::= [a-c]+"), [b"a"]).masks.allowed_ids(number)
+
+
 @given(worlds(), OPTIONS, st.data())
 def test_token_sets_add_up_to_the_mask(world: World, options: Options, data: st.DataObject) -> None:
     ir, vocab = world

@@ -454,16 +454,16 @@ def test_what_is_written_as_json_refuses_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("made", "names", "message"),
     [
-        (lambda: OneOf(("users", "orders")), r"OneOf takes texts one by one, not a tuple: write OneOf\(\*texts\)"),
-        (lambda: OneOf(["users"]), "not a list"),
-        (lambda: DeclaredBefore(("new",)), r"takes names of rules .* write DeclaredBefore\(\*names\)"),
+        (OneOf, ("users", "orders"), r"OneOf takes texts one by one, not a tuple: write OneOf\(\*texts\)"),
+        (OneOf, ["users"], "not a list"),
+        (DeclaredBefore, ("new",), r"takes names of rules .* write DeclaredBefore\(\*names\)"),
     ],
 )
-def test_what_is_given_in_a_collection_is_refused(make: Any, message: str) -> None:
+def test_what_is_given_in_a_collection_is_refused(made: Any, names: object, message: str) -> None:
     with pytest.raises(TypeError, match=message):
-        make()
+        made(names)
 
 
 def test_only_predicates_judge() -> None:
