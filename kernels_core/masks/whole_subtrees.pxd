@@ -26,6 +26,7 @@ cdef cppclass Reach:
     bint explored
     vector[Bytes] layers
     bint closed             # what holds for the last layer holds for any length
+    bint ended              # all sets that are in reach were met: there are not ever new ones
     int32_t characters      # a length, or LENGTHS
 
 

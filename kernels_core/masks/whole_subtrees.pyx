@@ -79,7 +79,8 @@ cdef class WholeSubtrees:
             if self.given_up < thresholds.subtree_failures:
                 self._explore(at, longest, left)
                 self.given_up += not at.closed
-                if at.closed:
+                at.ended = at.closed
+                if at.ended:
                     self._share(at)
             if not at.closed and loop_of(self.machine, at.source, loop):       # a name that calls may follow
                 at.characters = min(at.characters, <int32_t>at.layers.size() - 1)
@@ -98,8 +99,8 @@ cdef class WholeSubtrees:
         cdef Bytes left
         cdef int w
         for w in range(2):
-            if at.layers.size() < 2 or below.ascii[w] & ~at.layers[1].word[w]:
-                return False            # it is dead at once
+            if not at.ended or at.layers.size() < 2 or below.ascii[w] & ~at.layers[1].word[w]:
+                return False            # it leads to ever new sets, or is dead at once
             left.word[w] = at.source.live[w] & below.ascii[w]
         apart.source, apart.explored, apart.closed = at.source, True, False
         self.machine.lowers = False
