@@ -80,8 +80,6 @@ cdef class WholeSubtrees:
                 self._explore(at, longest, left)
                 self.given_up += not at.closed
                 at.ended = at.closed
-                if at.ended:
-                    self._share(at)
             if not at.closed and loop_of(self.machine, at.source, loop):       # a name that calls may follow
                 at.characters = min(at.characters, <int32_t>at.layers.size() - 1)
                 left.word[0], left.word[1] = loop[0], loop[1]

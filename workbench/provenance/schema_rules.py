@@ -75,8 +75,8 @@ class SchemaRules:
     def _named(self) -> list[tuple[str, bytes]]:
         """The rules that there are by now, and their keys; of two with one key the one that was made last first."""
         ir = self.grammar.lazy_ir
-        keys = [(name, ir.key(name)) for name in list(ir.rules)]
-        return [(name, key) for name, key in reversed(keys) if key is not None]
+        found = [(name, ir.deferred(name)) for name in list(ir.rules)]
+        return [(name, rule.key) for name, rule in reversed(found) if rule is not None and rule.key is not None]
 
     def _key(self, pointer: str) -> bytes | None:
         """What stands for the language of the schema at `pointer`; None where there is none that can be made alone."""
