@@ -272,6 +272,8 @@ cdef bint _walk_difference(TokenTrie trie, Machine machine, vector[Visit]& todo,
         if other == machine.dead:
             for k in range(nodes[node].token_first, nodes[node + 1].token_first):
                 accepted.push_back(ids[k])
+                if not their_ends.empty():
+                    removed.push_back(ids[k])       # from what it leaves uncertain
         if target.escaped:
             ends.push_back(depth)
         if other.escaped:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from itertools import product
+from random import Random
 from typing import Any, Final
 
 import numpy as np
@@ -10,10 +12,11 @@ import pytest
 from numpy.typing import NDArray
 
 from experiments.mechanisms import MECHANISMS, find_mechanism
-from kernels_core import GrammarCompiler, GrammarMatcher, Options, allocate_token_bitmask, compiler
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, allocate_token_bitmask, compiler
 from kernels_core.inspect.snapshots import CacheStats
 from kernels_core.laboratory import NAMES, watch, without
 from kernels_core.masks.strategy import STRATEGIES as MADE_BY
+from tests.engine.driver import compiled, mask
 from tests.engine.test_laboratory import INFO, INPUTS, NEAR, check, expected, new_vocabulary, read
 
 __all__ = ["expected", "new_vocabulary"]  # fixtures
@@ -158,3 +161,32 @@ def test_masks_and_token_sets_say_which_strategy_made_them() -> None:
             sets |= more
     assert masks == set(MADE_BY)
     assert sets == {"iteration profile", "excluded words", "string body", "difference", "vocabulary walk"}
+
+
+# A word of `shared` that ends where it may end twice is uncertain far inside of it, taken a letter before, and refused
+# where it begins.
+ENDS_TWICE: Final = r"""root ::= shared ";q!" root | shared ";q!!"
+shared ::= "pxx" | [a-oq-z] ("p;qzz" | [a-oq-z] ([a-oq-z]* ("p" | "!" shared)))
+"""
+
+
+@pytest.mark.parametrize("options", [Options(), Options.laboratory(walk_shortcuts=False)])
+@pytest.mark.parametrize("order", [("aa", "a", ""), ("", "a", "aa"), ("a", "aa", "")])
+def test_a_difference_to_a_difference_whatever_was_asked_first(order: tuple[str, ...], options: Options) -> None:
+    letters = "abcdefghijkp"
+    words = ["".join(word).encode() for size in (2, 3, 4) for word in product(letters, repeat=size)]
+    Random(3).shuffle(words)
+    vocabulary = (
+        [bytes((byte,)) for byte in sorted(set(f"{letters}xyzq;!".encode()))] + words[:15_500] + [b"p;q", b"p;"]
+    )
+    grammar = compiled(Grammar.from_ebnf(ENDS_TWICE), vocabulary, options)
+    short = [token for token, word in enumerate(vocabulary) if len(word) == 1 or word not in words]
+    made_by = set()
+    for text in order:
+        matcher = GrammarMatcher(grammar)
+        assert matcher.accept_string(text)
+        allowed = mask(matcher)
+        made_by.update(state.made_by for state in matcher.token_sets().states)
+        for token in short:
+            assert (token in allowed) == matcher.fork().accept_token(token), (text, vocabulary[token])
+    assert order[0] != "aa" or "difference" in made_by
