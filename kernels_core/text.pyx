@@ -327,11 +327,16 @@ cdef class Text:
                             Remembered remembered) except -1:
         """`_push`, unless the text could not end in time then (`complete_within`); whether it was done."""
         cdef Step before = self._last
+        cdef bint kept = False
         self._push(target, token, spelling, length, stop, remembered)
-        if self._deadline >= 0 and not self._is_in_time(self._deadline - self._last.tokens):
-            self._last = self._refused_at = before
-            return False
-        return True
+        try:
+            kept = self._deadline < 0 or self._is_in_time(self._deadline - self._last.tokens)
+        finally:
+            if not kept:
+                self._last = before
+        if not kept:
+            self._refused_at = before
+        return kept
 
     cdef bint _is_in_time(self, int64_t left) except -1:
         """Whether `left` tokens are enough for an end; `TextInTime` knows."""

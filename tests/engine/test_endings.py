@@ -18,9 +18,11 @@ from jsonschema import Draft202012Validator
 
 from kernels_core import (
     BatchGrammarMatcher,
+    CancelToken,
     Grammar,
     GrammarCompiler,
     GrammarMatcher,
+    OperationCancelledError,
     Options,
     TokenizerInfo,
     TooFewTokensError,
@@ -446,3 +448,37 @@ def test_masks_are_found_again() -> None:
         assert matcher.accept_string(text)
         matcher.complete_within(4)
     assert first.mask_number() == second.mask_number() != free.mask_number()
+
+
+BRACKETS = r"""root ::= item*
+item ::= "(" item* ")" | "[" item* "]" | "{" item* "}" | "<" item* ">" | [a-z]
+"""
+
+
+def test_a_step_that_is_cancelled_while_an_end_is_looked_for_is_not_taken() -> None:
+    grammar = compiled(Grammar.from_ebnf(BRACKETS), BYTES)
+    ahead = GrammarMatcher(grammar)
+    assert ahead.accept_string("[(((aab")
+    matcher = GrammarMatcher(grammar)
+    matcher.complete_within(30)
+    assert matcher.accept_token(ord("["))
+    matcher.cancel_token = CancelToken()
+    matcher.cancel_token.cancel()
+    for take in (lambda: matcher.accept_token(ord("(")), lambda: matcher.accept_string("(")):
+        with pytest.raises(OperationCancelledError):
+            take()
+        assert (matcher.text, matcher.num_steps, matcher.tokens_left) == (b"[", 1, 29)
+
+
+def test_a_token_is_taken_once_where_an_end_needs_new_parser_states() -> None:
+    grammar = compiled(Grammar.from_ebnf(BRACKETS), BYTES, Options.laboratory(max_bytes=600_000, direct_limit=1024))
+    matcher, other = GrammarMatcher(grammar), GrammarMatcher(grammar)
+    matcher.complete_within(1000)
+    assert other.accept_string("([{<(((")  # states that the steps below find
+    random = Random(1)
+    while not grammar.renewals:
+        other.reset()
+        assert other.accept_string("".join(random.choice("([{<") for _ in range(40)))
+    for count, byte in enumerate(b"([{<((", 1):
+        assert matcher.accept_token(byte)
+        assert (matcher.text, matcher.num_steps, matcher.tokens_left) == (b"([{<(("[:count], count, 1000 - count)
