@@ -57,11 +57,11 @@ cdef class InternedStates:
         for i in range(returns.size()):
             if self.tables.states[returns[i].state].flags & ACCEPTING:
                 record.chained = 1
-        self.frames.push_back(record)
         if self.limited:
-            self._note_limits(record, left, rule)
+            self._note_limits(record, left, rule)       # first, as it may raise: both lists go by the frame's number
             if self.frame_limits[record.number].reach:
                 record.chained = 0          # no such frame covers another: what is remembered would only grow
+        self.frames.push_back(record)
         return record
 
     cdef int _note_limits(self, FrameRec* record, int32_t left, int32_t rule) except -1 nogil:

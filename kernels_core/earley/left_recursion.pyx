@@ -143,8 +143,10 @@ cdef int _intern_component(InternedStates states, vector[int32_t]& members) exce
             if returns[j].frame < 0:
                 returns[j].frame = base + (-1 - returns[j].frame)
         normalise(returns)
-        states.new_frame(returns, states.left_in_slot(members[i]),
-                         states.slot_rule[members[i]]).group = <int32_t>states.groups.size() + 1
+        states.new_frame(returns, states.left_in_slot(members[i]), states.slot_rule[members[i]])
+    # Not before all are made: where one cannot be, the next group gets the number.
+    for i in range(members.size()):
+        states.frames[base + i].group = <int32_t>states.groups.size() + 1
     if states.limited:                 # each of them leads to all others
         for i in range(members.size()):
             reach |= states.frame_limits[base + i].reach

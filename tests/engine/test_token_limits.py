@@ -506,3 +506,19 @@ def test_what_is_shown_is_what_is_read() -> None:
     shown = [line.split()[0] for line in f"{call_stack(matcher)}\n{derivation(matcher)}".splitlines()]
     assert "two" in shown
     assert "one" not in shown
+
+
+def test_limits_are_kept_behind_a_frame_that_was_refused() -> None:
+    """Another text of the same compiled grammar comes to a limit in a rule that is judged."""
+    text = r"""root ::= "1" a | "2" lim ";"
+a[max_tokens=3] ::= b
+b[distinct] ::= "[" item "]"
+item[item] ::= [0-9]
+lim[max_tokens=2] ::= ([a-z] " ")* [a-z]+
+"""
+    grammar = compiled(Grammar.from_ebnf(text), [bytes((byte,)) for byte in range(128)])
+    for _ in range(2):
+        with pytest.raises(UnsupportedFeatureError, match="which is not built"):
+            GrammarMatcher(grammar).accept_string("1[1")
+    matcher = GrammarMatcher(grammar)
+    assert [matcher.accept_token(byte) for byte in b"2a b c d"] == [True] * 4 + [False] * 4
