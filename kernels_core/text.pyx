@@ -27,6 +27,11 @@ from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 cdef object _BLANK = object()
 
 
+cdef bytes _bytes_of(text):
+    """A copy of what holds bytes; `bytes(5)` would be five of them."""
+    return bytes(text if isinstance(text, bytes) else memoryview(text))
+
+
 cdef class Text:
     """What a matcher has read.  `GrammarMatcher` says what its arguments mean."""
 
@@ -120,7 +125,7 @@ cdef class Text:
         """Take text (str as UTF-8, or bytes) as one step of the history; False, and nothing changed, if refused."""
         if self._tracing is not None:
             return self._traced_step(-1, text)
-        cdef bytes spelling = text.encode() if isinstance(text, str) else bytes(text)
+        cdef bytes spelling = text.encode() if isinstance(text, str) else _bytes_of(text)
         try:
             return self._accept_string(spelling)
         except BudgetExceededError as error:

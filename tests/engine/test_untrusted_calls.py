@@ -50,3 +50,15 @@ def test_a_fork_keeps_the_cancel_token() -> None:
     matcher = GrammarMatcher(compiled(Grammar.from_ebnf("root ::= [a-z]+"), [b"a", b"b"]))
     matcher.cancel_token = CancelToken()
     assert matcher.fork().cancel_token is matcher.cancel_token
+
+
+@pytest.mark.parametrize("thing", [5, 10**12, None, [97], 1.5])
+def test_only_text_and_bytes_are_strings(thing: Any) -> None:
+    """`bytes(5)` would be five NUL bytes."""
+    matcher = GrammarMatcher(compiled(Grammar.from_ebnf("root ::= [^x]*"), [b"a"]))
+    with pytest.raises(TypeError):
+        matcher.accept_string(thing)
+    assert matcher.text == b""
+    for text in ("é", b"a", bytearray(b"b"), memoryview(b"c")):
+        assert matcher.accept_string(text)
+    assert matcher.text == "éabc".encode()
