@@ -43,7 +43,10 @@ cdef class Judges:
     cdef object fresh(self, Py_ssize_t number, str place):
         """What a predicate remembers where it has read nothing."""
         try:
-            return self.predicates[number].start()
+            memory = self.predicates[number].start()
+            if memory is None:
+                raise TypeError("start returned None: it returns what is remembered at first, any value but None")
+            return memory
         except Exception as error:
             raise PredicateError(place, None, f"{type(error).__name__}: {error}") from error
 

@@ -522,3 +522,17 @@ def test_an_end_in_time_is_one_that_predicates_take() -> None:
                 break
             assert matcher.accept_token(random.choice(allowed))
         assert matcher.is_completed() or matcher.is_terminated()
+
+
+def test_a_predicate_that_remembers_none_at_first_is_an_error() -> None:
+    """None is no memory, and without one nothing would be judged."""
+
+    class Forgets(Predicate):
+        def start(self) -> Any:
+            self.seen: list[bytes] = []
+
+        def judge(self, memory: Any, rule: str, text: bytes) -> Any:
+            return None
+
+    with pytest.raises(PredicateError, match="TypeError: start returned None"):
+        follows(LIST, {"name": Forgets()}).accept_string("a,b")
