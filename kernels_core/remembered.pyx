@@ -29,7 +29,7 @@ cdef class Judges:
         if found is not None:
             return found
         lowered = machine.tables.lowering.rules[rule]
-        found = self.by_rule[rule] = Judged.__new__(Judged)
+        found = Judged.__new__(Judged)
         found.name, found.number, found.scopes = lowered.source, -1, []
         for note, predicate in lowered.marks:
             number = self.predicates.index(DIFFERENT if predicate is None else predicate)
@@ -38,6 +38,7 @@ cdef class Judges:
             elif note != "watched":
                 found.number, found.predicate = number, self.predicates[number]
         found.restored = [number for number in found.scopes if number != found.number]
+        self.by_rule[rule] = found      # last: what compares predicates may raise, or let another thread in
         return found
 
     cdef object fresh(self, Py_ssize_t number, str place):

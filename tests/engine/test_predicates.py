@@ -536,3 +536,36 @@ def test_a_predicate_that_remembers_none_at_first_is_an_error() -> None:
 
     with pytest.raises(PredicateError, match="TypeError: start returned None"):
         follows(LIST, {"name": Forgets()}).accept_string("a,b")
+
+
+def test_an_interrupt_while_predicates_are_compared_leaves_nothing_half_done() -> None:
+    class Interrupted(Predicate):
+        armed = False
+
+        def __init__(self, text: bytes) -> None:
+            self.text = text
+
+        def __eq__(self, other: object) -> bool:
+            if Interrupted.armed:
+                Interrupted.armed = False
+                raise KeyboardInterrupt
+            return self is other
+
+        def __hash__(self) -> int:
+            return 1
+
+        def judge(self, memory: Any, rule: str, text: bytes) -> Any:
+            return memory if text == self.text else None
+
+    text = 'root ::= one ";" two\none ::= [a-z]+\ntwo ::= [a-z]+ "."'
+    predicates = {"one": Interrupted(b"x"), "two": Interrupted(b"y.")}
+    vocabulary = [bytes((byte,)) for byte in range(128)]
+    grammar = compiled(Grammar.from_ebnf(text, predicates=predicates), vocabulary)
+    matcher = GrammarMatcher(grammar)
+    Interrupted.armed = True
+    with pytest.raises(KeyboardInterrupt):
+        matcher.accept_string("x;")
+    assert not Interrupted.armed
+    for _ in range(2):
+        assert not GrammarMatcher(grammar).accept_string("x;z.")
+        assert GrammarMatcher(grammar).accept_string("x;y.")
