@@ -83,7 +83,7 @@ cdef class Different:
             texts = [text for value in by_value if value is not None and seen.has(value) for text in by_value[value]]
         elif string is not None:
             # As it is written without a backslash, the rest of a string is its characters.
-            texts = [value[len(string):] + b'"' for value in seen.values if value.startswith(string)] + endings.escaped
+            texts = [value[len(string):] + b'"' for value in seen.values if value.startswith(string)] + endings.read_in_full
         elif not any([value[0] == reader.kind() for value in seen.values]):
             return found
         for text in texts:

@@ -34,7 +34,8 @@ cdef class Ends:
 
 cdef class Endings:
     cdef readonly dict tokens       # by the bytes up to the end of the text: ids
-    cdef readonly list escaped      # those bytes with a backslash
+    # Those bytes that may be more than the rest of a string and its quote: with a backslash, or with blanks behind it.
+    cdef readonly list read_in_full
     cdef dict values                # by value, those bytes; None until asked for
 
     cdef dict by_value(self)

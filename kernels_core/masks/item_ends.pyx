@@ -112,7 +112,7 @@ cdef class ItemEnds:
             first = self.trie.spelling_first[found[i].token]
             endings.tokens.setdefault(spelling[first:first + found[i].length], []).append(found[i].token)
         for endings in ends.by_frame.values():
-            endings.escaped = [text for text in endings.tokens if b"\\" in text]
+            endings.read_in_full = [text for text in endings.tokens if b"\\" in text or not text.endswith(b'"')]
         self.alike[key] = ends
         return ends
 

@@ -268,3 +268,24 @@ item[item] ::= [ab] | [0-9]+
         assert limited.fork().accept_token(vocabulary.index(token)) == (token == b"[1")
     assert limited.accept_token(vocabulary.index(b"[1"))
     assert vocabulary.index(b",1]") not in mask(limited)
+
+
+@pytest.mark.parametrize("behind", ["[ ]*", '"!"', '[ ]* ("!" | [ ])?', '[\\t "]*'])
+@pytest.mark.parametrize("begun", ['["a"@,', '["a"@,"', '["ba"@,"b', '["a"@,"b"@,"'])
+def test_items_that_go_on_behind_a_string(behind: str, begun: str) -> None:
+    """A token that ends a string and goes on behind it is in the mask if it is taken, and only then."""
+    grammar = f"""
+root[distinct] ::= "[" item ("," item)* "]"
+item[item] ::= string {behind}
+string ::= "\\"" [^"\\\\]* "\\""
+"""
+    ends = [b'"', b'" ', b'"  ', b'"!', b'"\t', b'""', b'" !']
+    vocabulary = [bytes((byte,)) for byte in b'ab", !]\t']
+    vocabulary += [
+        start + end + last for start in (b"", b"a", b"b", b'"a') for end in ends for last in (b"", b",", b"]")
+    ]
+    matcher = follows(grammar, list(dict.fromkeys(vocabulary)))
+    assert matcher.accept_string(begun.replace("@", "!" if behind == '"!"' else ""))
+    allowed = mask(matcher)
+    for token, word in enumerate(dict.fromkeys(vocabulary)):
+        assert (token in allowed) == matcher.fork().accept_token(token), word
