@@ -109,7 +109,7 @@ class CallStack(Displayed, Table):
         return len(self.levels)
 
     def __repr__(self) -> str:
-        count = f"{len(self.stacks)} of {'' if self.exact else 'more than '}{self.total}"
+        count = f"{len(self.stacks)} of {'' if self.exact else 'at least '}{self.total}"
         return f"CallStack(after {self.position} bytes, {count} stacks: {self.crumbs()})"
 
     def __str__(self) -> str:

@@ -61,10 +61,11 @@ def _iteration_start(forest: Forest, item: ChartItem) -> bool:
 def find_stacks(forest: Forest, tips: Iterable[ChartItem], limit: int) -> Stacks:
     """At most `limit` stacks that end in `tips`, items of the last column."""
     listed: list[tuple[Level, ...]] = []
-    looks = _MAX_STEPS
+    looks, least = _MAX_STEPS, 0  # `least`: stacks that were met, listed or not
     tips = list(tips)
     for stack in chain.from_iterable(_upwards(forest, tip) for tip in tips):
         if stack is not None:
+            least += 1
             if len(listed) == limit:
                 break
             listed.append(stack)
@@ -75,7 +76,7 @@ def find_stacks(forest: Forest, tips: Iterable[ChartItem], limit: int) -> Stacks
         return Stacks(tuple(listed), len(listed), True)
     counts: dict[tuple[int, int], int] = {}
     total = sum(_count(forest, _node(forest, tip), counts) for tip in tips)
-    return Stacks(tuple(listed), max(total, len(listed) + 1), False)
+    return Stacks(tuple(listed), max(total, least), False)
 
 
 def _upwards(forest: Forest, tip: ChartItem) -> Iterator[tuple[Level, ...] | None]:

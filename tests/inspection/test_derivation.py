@@ -226,6 +226,13 @@ class TestStack:
         assert found.total > 5
         assert not found.exact
 
+    @pytest.mark.parametrize("limit", [1, 2, 3])
+    def test_two_stacks_are_not_more_than_two(self, limit: int) -> None:
+        text = 'root ::= a | b\na ::= "x" c "y"\nb ::= "x" c "z"\nc ::= "q" [r]'
+        found = call_stack(matcher_of(text, b"xq"), limit=limit)
+        assert (len(found.stacks), found.total, found.exact) == (min(limit, 2), 2, limit >= 2)
+        assert f" {limit} of at least 2 stacks" in repr(found) if limit < 2 else " 2 of 2 stacks" in repr(found)
+
     def test_the_middle_of_a_deep_stack_is_left_out(self) -> None:
         found = call_stack(matcher_of('root ::= L\nL ::= "(" L ")" | "x"', b"(" * 200))
         assert sum(level.omitted for level in found.levels) + len(found.levels) >= 200
