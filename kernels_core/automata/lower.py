@@ -163,7 +163,7 @@ class Lowering(Inlining):
         """Spell free text with tags out between two states."""
         watched = (*node.tags, *node.stops)
         end = -1 if node.stops else target
-        first, fired = spell_dispatch(nfa, watched, node.excludes, source, end, place, 50 * self.options.max_states)
+        first, fired = spell_dispatch(nfa, watched, node.excludes, source, end, place, self.limits.most_states)
         after = first if node.loop else target
         for state, tag in fired:
             if tag < len(node.tags):

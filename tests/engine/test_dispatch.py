@@ -189,3 +189,10 @@ def test_a_counted_call_inside_a_small_rule() -> None:
     matcher = GrammarMatcher(compiled(Grammar.from_ebnf(text), [b"a"], Options.laboratory(unroll_limit=0)))
     assert matcher.accept_string(b"aaca")
     assert matcher.is_completed()
+
+
+def test_a_budget_of_states_beyond_what_a_number_of_states_may_be() -> None:
+    matcher = GrammarMatcher(
+        compiled(grammar(TagDispatch((b"ab",), (literal(b"c"),), True, (), ())), [b"a"], Options(max_states=50_000_000))
+    )
+    assert matcher.accept_string("aabca")
