@@ -81,6 +81,8 @@ cdef class Reading:
         cdef Judged judged
         cdef dict results = {}
         cdef int32_t i
+        cdef Py_ssize_t position = (
+            self.step.position + self.trie.spelling_first[token + 1] - self.trie.spelling_first[token])
         if marks == NULL:
             return 0
         for i in range(marks.ended_count):
@@ -89,9 +91,9 @@ cdef class Reading:
                 raise UnsupportedFeatureError(
                     f"a text of the rule {judged.name!r}, which is judged, ends in a token that is named by its id")
         self._refused(marks, results)
-        self.remembered = self.remembered.after(
-            self.machine, marks, results,
-            self.step.position + self.trie.spelling_first[token + 1] - self.trie.spelling_first[token])
+        if marks.again:
+            judges_of(self.machine).refuse(position)
+        self.remembered = self.remembered.after(self.machine, marks, results, position)
         return 0
 
     cdef bint _may_go_on(self, SetRec* target) except -1:

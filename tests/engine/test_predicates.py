@@ -569,3 +569,20 @@ def test_an_interrupt_while_predicates_are_compared_leaves_nothing_half_done() -
     for _ in range(2):
         assert not GrammarMatcher(grammar).accept_string("x;z.")
         assert GrammarMatcher(grammar).accept_string("x;y.")
+
+
+@pytest.mark.parametrize("between", ['","', "Token(2)"])
+def test_where_a_text_begins_is_not_guessed_behind_a_token_by_its_id(between: str) -> None:
+    class Two(Predicate):
+        within = "part"
+
+        def start(self) -> int:
+            return 0
+
+        def judge(self, memory: int, rule: str, text: bytes) -> int | None:
+            return memory + 1 if memory < 2 else None
+
+    text = f'root ::= part+\npart ::= name {between} (name {between})*\nname ::= [ab] "!"'
+    matcher = follows(text, {"name": Two()}, [b"a", b"!", b"," if between == '","' else b"<x>"])
+    with pytest.raises(UnsupportedFeatureError, match="ambiguous where texts of 'name' begin"):
+        _ = [matcher.accept_token(token) for token in (0, 1, 2, 0, 1, 2, 0, 1, 2)]
