@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -15,6 +17,8 @@ from workbench.explorer import explore
 from workbench.languages import Source
 from workbench.session import Session
 from workbench.session.history import Place, Step
+from workbench.session.inspector import Inspector
+from workbench.session.masks import Fills
 from workbench.session.undo import PAUSE_SECONDS, Undo, Version
 
 
@@ -256,3 +260,55 @@ def test_what_cannot_be_taken_back_stays_to_be_taken_back(session: Session, monk
 
 def fails(*_arguments: object) -> None:
     raise BudgetExceededError("milliseconds", 1, "compiling")
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda session: session.read("[true,null,00,"),
+        lambda session: session.edits.type(",12"),
+        lambda session: session.seek("[false,true"),
+        lambda session: session.set_grammar('root ::= "[" [a-z,]*'),
+        lambda session: session.set_tokenizer(session.tokenizer),
+        lambda session: session.edits.keep(list(b"[t"), b"[true"),
+        lambda session: session.edits.keep([ord("["), 256, ord(",")], b"[true,12"),
+        lambda session: session.undo(),
+        lambda session: session.edits.restore(),
+    ],
+)
+def test_an_edit_that_is_interrupted_leaves_all_as_it_was(
+    session: Session, monkeypatch: pytest.MonkeyPatch, edit: Callable[[Session], object], number: int
+) -> None:
+    patient(session)
+    session.read("[true,[12,")
+    session.seek("[true,")
+    session.read("[true,1")
+    core = session._core
+    before, fills, dropped = core.version(), session.inspect.fills, kept(session)
+    calls = 0
+
+    def counted(what: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == number:
+                raise KeyboardInterrupt
+            return what(*arguments)
+
+        return call
+
+    with monkeypatch.context() as patched:
+        for of, name in [(Fills, "ask"), (Inspector, "_as_written"), (Inspector, "told")]:
+            patched.setattr(of, name, counted(getattr(of, name)))
+        with suppress(KeyboardInterrupt):
+            edit(session)
+    if calls < number:
+        return
+    assert core.version().same(before)
+    assert core.matcher.text == session.text
+    assert session.inspect.fills == fills
+    assert kept(session) == dropped
+    assert not session.edits.can_redo
+    session.undo()
+    assert (session.text, core.matcher.text) == (b"[true,", b"[true,")

@@ -28,7 +28,6 @@ from workbench.session.matching import (
     as_unit,
     bytes_of,
     lay,
-    play,
     single_bytes,
     step_of_token,
     tokenise,
@@ -149,8 +148,9 @@ class Edits:
                 pieces, note = tokenise(data[past:], core.tokenizer)
                 pieces = kept + pieces
             tape, reading = lay(core.shadow(), pieces, note)
-            core.replace(tape, data[reading.read :])
-            reading = self._inspect.told(reading, core.rest)
+            with core.all_or_nothing():
+                core.replace(tape, data[reading.read :])
+                reading = self._inspect.told(reading, core.rest)
         core.tell("place")
         return reading
 
@@ -177,13 +177,9 @@ class Edits:
                 past += len(piece)
             steps = lay(core.shadow(), pieces)[0].steps
             count = in_common(tuple(step.token_id for step in steps), tuple(tokens))
-            core.replace(Tape(steps[:count]))
-            core.matcher.rollback(count)  # and on again, without a mask: those are the generation's to ask for
-            frontiers = []
-            for number in range(count + 1):
-                core.seen.clear()
-                frontiers.append(self._inspect.frontier())
-                play(core.matcher, steps[number:count][:1])
+            with core.all_or_nothing():
+                core.replace(Tape(steps[:count]))
+                frontiers = self._inspect.frontiers()
         core.tell("place")
         return frontiers
 
@@ -254,13 +250,14 @@ class Edits:
             shadow = Shadow(compiled)
             taken = core.tape.between(Place(), core.place)
             tape, outcome = lay(shadow, [(step.data, step.token_id) for step in taken if not step.stop])
-            core.document, core.draft = source, None
-            if core.place < core.tape.end:
-                core.drop()
-            core.run_on(compiled, shadow, tape)
-            rest = outcome.text[outcome.read :]
-            core.rest = rest + core.rest
-            outcome = self._inspect.told(outcome, rest)
+            with core.all_or_nothing():
+                core.document, core.draft = source, None
+                if core.place < core.tape.end:
+                    core.drop()
+                core.run_on(compiled, shadow, tape)
+                rest = outcome.text[outcome.read :]
+                core.rest = rest + core.rest
+                outcome = self._inspect.told(outcome, rest)
         core.tell("grammar")
         return outcome
 
@@ -281,12 +278,13 @@ class Edits:
             compiled = core.document.compile(compiler)
             shadow = Shadow(compiled)
             tape, reading = lay(shadow, *tokenise(core.text, loaded))
-            with self.as_one():
-                core.compiler, core.tokenizer, core.model_replaced = compiler, loaded, ""
-                core.run_on(compiled, shadow, tape)
-                core.rest = reading.text[reading.read :]
-                core.written = ()
-            reading = self._inspect.told(reading, core.rest)
+            with core.all_or_nothing():
+                with self.as_one():
+                    core.compiler, core.tokenizer, core.model_replaced = compiler, loaded, ""
+                    core.run_on(compiled, shadow, tape)
+                    core.rest = reading.text[reading.read :]
+                    core.written = ()
+                reading = self._inspect.told(reading, core.rest)
         core.tell("tokenizer")
         return reading
 
@@ -367,15 +365,11 @@ class Edits:
 
     def _restore(self, take: Callable[[Version], Version | None]) -> Reading | None:
         core = self._core
-        with core.lock:
+        with core.lock, core.all_or_nothing():
             version = take(core.version())
             if version is None:
                 return None
-            try:
-                change: Change = "place" if version.scene is None else self._enter(version.scene)
-            except MaskscopeError:  # a limit of time, say
-                core.undo.refuse()
-                raise
+            change: Change = "place" if version.scene is None else self._enter(version.scene)
             pieces: list[Piece] = [(step.data, step.token_id) for step in version.steps]
             ours = version.vocabulary == core.tokenizer.info.fingerprint
             if not ours:
