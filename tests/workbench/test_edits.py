@@ -312,3 +312,20 @@ def test_an_edit_that_is_interrupted_leaves_all_as_it_was(
     assert not session.edits.can_redo
     session.undo()
     assert (session.text, core.matcher.text) == (b"[true,", b"[true,")
+
+
+def test_who_goes_on_behind_what_a_model_finished_is_read(session: Session) -> None:
+    for step in ("[", "true", "]", EOS):
+        session.step(step)
+    session.edits.remember()
+    reading = session.edits.read(b"[true] ", as_written=True)
+    assert (reading.read, session.inspect.is_terminated) == (6, False)
+    session.set_grammar("[a-z]+", language="regex")
+    for step in ("a", "b", EOS):
+        session.edits.clear() if step == "a" else None
+        session.step(step)
+    session.edits.remember()
+    assert session.edits.read(b"ab", as_written=True).ok
+    assert session.inspect.is_terminated
+    assert session.edits.read(b"abc", as_written=True).ok
+    assert session.text == b"abc"

@@ -141,7 +141,7 @@ class Edits:
                 kept: list[Piece] = []
                 past = 0
                 for step in core.written if as_written else ():
-                    if not data.startswith(step.data, past):
+                    if not data.startswith(step.data, past) or (step.stop and past < len(data)):
                         break
                     kept.append((step.data, step.token_id))
                     past += len(step.data)
