@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from kernels_core.errors import BudgetExceededError
+from kernels_core.errors import BudgetExceededError, MaskscopeError
 from tests.strategies import examples
 from tests.workbench.vocabulary import EOS
 from workbench.explorer import explore
@@ -312,6 +312,26 @@ def test_an_edit_that_is_interrupted_leaves_all_as_it_was(
     assert not session.edits.can_redo
     session.undo()
     assert (session.text, core.matcher.text) == (b"[true,", b"[true,")
+
+
+def test_a_run_that_cannot_begin_changes_nothing(session: Session) -> None:
+    session.read('{"name":true')
+    before, document = session._core.version(), session.document
+    told: list[str] = []
+    session.on_change(told.append)
+    pytest.importorskip("torch")
+    from workbench.generation import load_model
+
+    with pytest.raises(MaskscopeError, match="holds"):
+        session.run(load_model("demo"), "long " * 2000)
+    assert session._core.version().same(before)
+    assert session.document is document
+    assert session._core.matcher.text == session.text == b'{"name":true'
+    assert told.count("tokenizer") == 2  # there, and back
+    assert not session.model.is_running
+    session.step("}")
+    session.undo()
+    assert session.text == b'{"name":true'
 
 
 def test_who_goes_on_behind_what_a_model_finished_is_read(session: Session) -> None:

@@ -85,6 +85,8 @@ class Core:
         except BaseException:
             vars(self).update(before)
             self.undo.reset(edits)
+            if self.run is None:
+                self.log.listen(self.matcher)
             for known in (self.seen, self._known, self.continuations):
                 known.clear()
             raise
