@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from kernels_core import TokenizerInfo
 from kernels_core.errors import BudgetExceededError, MaskscopeError
 from tests.strategies import examples
 from tests.workbench.vocabulary import EOS
@@ -334,6 +335,16 @@ def test_a_run_that_cannot_begin_changes_nothing(session: Session) -> None:
     assert session.text == b'{"name":true'
 
 
+@pytest.fixture
+def tagged() -> Session:
+    """A token that the grammar names, and then letters; 257 is the token and 256 the end."""
+    vocabulary = [bytes((value,)) for value in range(256)] + [b"</s>", b"<|tool|>"]
+    info = TokenizerInfo(vocabulary, stop_token_ids=[256], special_token_ids=[257])
+    parts = [{"type": "token", "token": 257}, {"type": "regex", "pattern": "[a-z]+"}]
+    tag = {"type": "structural_tag", "format": {"type": "sequence", "elements": parts}}
+    return Session.opened(tag, info)
+
+
 def test_who_goes_on_behind_what_a_model_finished_is_read(session: Session) -> None:
     for step in ("[", "true", "]", EOS):
         session.step(step)
@@ -349,3 +360,28 @@ def test_who_goes_on_behind_what_a_model_finished_is_read(session: Session) -> N
     assert session.inspect.is_terminated
     assert session.edits.read(b"abc", as_written=True).ok
     assert session.text == b"abc"
+
+
+def test_the_status_of_what_is_refused_behind_a_control_token_comes_back(tagged: Session) -> None:
+    for step in (257, "abc"):
+        tagged.step(step)
+    tagged.edits.remember()
+    said = tagged.edits.read(b"<|tool|>abc9", as_written=True)
+    tagged.edits.clear()
+    again = tagged.undo()
+    assert again is not None
+    assert (tagged.text, tagged.edits.refused) == (b"<|tool|>abc", b"9")
+    assert again.message == said.message
+
+
+def test_an_undo_that_fails_late_can_be_tried_again(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    patient(session)
+    session.read("[true")
+    session.read("[true,false,12")
+    with monkeypatch.context() as patched:
+        patched.setattr("workbench.session.edits.lay", fails)
+        with pytest.raises(BudgetExceededError):
+            session.undo()
+    assert (session.text, session.edits.can_redo) == (b"[true,false,12", False)
+    session.undo()
+    assert session.text == b"[true"

@@ -379,7 +379,9 @@ class Edits:
             whole = tape.steps == version.steps if ours else reading.ok
             core.rest = version.rest if whole else version.text[len(tape.data) :]
             if core.rest:
-                reading = lay(core.shadow(), [(tape.data, None), (core.rest, None)])[1]
+                reading = lay(core.shadow(), [*((step.data, step.token_id) for step in tape.steps), (core.rest, None)])[
+                    1
+                ]
             core.arrive(tape)
             if version.scene is not None:
                 core.written = tape.steps
