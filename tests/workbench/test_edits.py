@@ -385,3 +385,12 @@ def test_an_undo_that_fails_late_can_be_tried_again(session: Session, monkeypatc
     assert (session.text, session.edits.can_redo) == (b"[true,false,12", False)
     session.undo()
     assert session.text == b"[true"
+
+
+def test_a_view_that_fails_makes_no_draft_of_the_grammar_in_use(session: Session) -> None:
+    forget = session.on_change(fails)
+    with pytest.raises(BudgetExceededError):
+        session.edits.source("root ::= [0-9]+")
+    forget()
+    assert session.document.text == "root ::= [0-9]+"
+    assert session.edits.draft is None

@@ -232,9 +232,12 @@ class Edits:
         draft = draft_of_example(source, here)
         try:
             if draft is None:
-                return self.set_grammar(source)
+                outcome = self._change_grammar(source)
         except MaskscopeError as error:
             draft = draft_of(source, source.mistakes(error), error, here)
+        if draft is None:
+            self._core.tell("grammar")
+            return outcome
         if anew:
             self.set_grammar(here)
         with self._core.lock:
@@ -244,7 +247,13 @@ class Edits:
 
     def set_grammar(self, grammar: object, *, language: str | None = None, **reading: object) -> Reading:
         """`Session.set_grammar`."""
-        core, source = self._core, self._sourced(grammar, language, reading)
+        outcome = self._change_grammar(self._sourced(grammar, language, reading))
+        self._core.tell("grammar")
+        return outcome
+
+    def _change_grammar(self, source: Source) -> Reading:
+        """`set_grammar`, of which nobody is told yet."""
+        core = self._core
         with core.lock:
             compiled = source.compile(core.compiler)
             shadow = Shadow(compiled)
@@ -257,9 +266,7 @@ class Edits:
                 core.run_on(compiled, shadow, tape)
                 rest = outcome.text[outcome.read :]
                 core.rest = rest + core.rest
-                outcome = self._inspect.told(outcome, rest)
-        core.tell("grammar")
-        return outcome
+                return self._inspect.told(outcome, rest)
 
     def _sourced(self, grammar: object, language: str | None, reading: dict[str, object]) -> Source:
         source = Source.of(grammar, language, **reading)
