@@ -387,6 +387,19 @@ def test_an_undo_that_fails_late_can_be_tried_again(session: Session, monkeypatc
     assert session.text == b"[true"
 
 
+def test_a_view_that_fails_does_not_cut_the_history(session: Session) -> None:
+    session.read("[true,12", "byte")
+
+    def fails(_change: object) -> None:
+        raise IndexError("of the view's own")
+
+    forget = session.on_change(fails)
+    with pytest.raises(IndexError, match="own"):
+        session.seek("[true")
+    forget()
+    assert (session.text, len(session.steps)) == (b"[true", 8)
+
+
 def test_a_view_that_fails_makes_no_draft_of_the_grammar_in_use(session: Session) -> None:
     forget = session.on_change(fails)
     with pytest.raises(BudgetExceededError):

@@ -120,16 +120,21 @@ class Edits:
     def seek(self, prefix: str | bytes) -> None:
         """`Session.seek`, to a text."""
         core, data = self._core, bytes_of(prefix)
-        if core.tape.data.startswith(data):
-            with suppress(IndexError):  # inside a token that was taken whole
-                core.move_to(lambda: core.tape.place_at(len(data)))
-                return
         with core.lock:
-            tape, reading = lay(core.shadow(), *tokenise(data, core.tokenizer))
-            if not reading.ok:
-                reading = self._inspect.told(reading, data, reading.read, afresh=True)
-                raise StepError(reading.message, reading)
-            core.replace(tape)
+            place = None
+            if core.tape.data.startswith(data):
+                with suppress(IndexError):  # inside a token that was taken whole
+                    place = core.tape.place_at(len(data))
+            if place == core.place:
+                return
+            if place is not None:
+                core.go(place)
+            else:
+                tape, reading = lay(core.shadow(), *tokenise(data, core.tokenizer))
+                if not reading.ok:
+                    reading = self._inspect.told(reading, data, reading.read, afresh=True)
+                    raise StepError(reading.message, reading)
+                core.replace(tape)
         core.tell("place")
 
     def read(self, text: str | bytes, by: Unit = "token", *, as_written: bool = False) -> Reading:
@@ -289,9 +294,10 @@ class Edits:
                 with self.as_one():
                     core.compiler, core.tokenizer, core.model_replaced = compiler, loaded, ""
                     core.run_on(compiled, shadow, tape)
-                    core.rest = reading.text[reading.read :]
+                    rest = reading.text[reading.read :]
+                    core.rest = rest + core.rest
                     core.written = ()
-                reading = self._inspect.told(reading, core.rest)
+                reading = self._inspect.told(reading, rest)
         core.tell("tokenizer")
         return reading
 
