@@ -407,3 +407,13 @@ def test_a_view_that_fails_makes_no_draft_of_the_grammar_in_use(session: Session
     forget()
     assert session.document.text == "root ::= [0-9]+"
     assert session.edits.draft is None
+
+
+def test_another_vocabulary_keeps_what_is_refused_and_what_is_undone(session: Session) -> None:
+    session.read("[true]x")
+    session.set_tokenizer(session.tokenizer)
+    assert (session.text, session.edits.refused) == (b"[true]", b"x")
+    session.read("[true,false]")
+    session.seek("[true")
+    session.set_tokenizer(session.tokenizer)
+    assert (session.text, kept(session)) == (b"[true", [b"[true,false]"])

@@ -293,6 +293,8 @@ class Edits:
             with core.all_or_nothing():
                 with self.as_one():
                     core.compiler, core.tokenizer, core.model_replaced = compiler, loaded, ""
+                    if core.place < core.tape.end:
+                        core.drop()
                     core.run_on(compiled, shadow, tape)
                     rest = reading.text[reading.read :]
                     core.rest = rest + core.rest
