@@ -354,3 +354,14 @@ def test_log_probabilities_are_those_under_what_may_come(tiny: LanguageModel) ->
     for told, step in zip(row.logprobs, alone.steps, strict=True):
         assert told.logprob == pytest.approx(step.drawn_logprob, abs=1e-4)
         assert len(told.top) == min(2, step.allowed_count)
+
+
+def test_the_choices_of_a_canonical_text_are_cut_as_the_tokenizer_cuts(
+    tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Cutting, "allows", lambda _cutting, token, _matcher: token % 4 == 0)
+    made = generate(tiny, "a", None, canonical=True, seed=1, max_tokens=4, record=True, alternatives=6)
+    assert len(made.steps) == 4
+    for step in made.steps:
+        assert len(step.choices) == 6
+        assert all(one.token_id % 4 == 0 and one.allowed for one in step.choices)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from kernels_core.errors import BudgetExceededError
+from kernels_core import TokenizerInfo
+from kernels_core.errors import BudgetExceededError, MaskscopeError
 from tests.strategies import examples
 from tests.workbench.vocabulary import EOS
 from workbench.explorer import explore
 from workbench.languages import Source
 from workbench.session import Session
 from workbench.session.history import Place, Step
+from workbench.session.inspector import Inspector
+from workbench.session.masks import Fills
 from workbench.session.undo import PAUSE_SECONDS, Undo, Version
 
 
@@ -256,3 +261,159 @@ def test_what_cannot_be_taken_back_stays_to_be_taken_back(session: Session, monk
 
 def fails(*_arguments: object) -> None:
     raise BudgetExceededError("milliseconds", 1, "compiling")
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda session: session.read("[true,null,00,"),
+        lambda session: session.edits.type(",12"),
+        lambda session: session.seek("[false,true"),
+        lambda session: session.set_grammar('root ::= "[" [a-z,]*'),
+        lambda session: session.set_tokenizer(session.tokenizer),
+        lambda session: session.edits.keep(list(b"[t"), b"[true"),
+        lambda session: session.edits.keep([ord("["), 256, ord(",")], b"[true,12"),
+        lambda session: session.undo(),
+        lambda session: session.edits.restore(),
+    ],
+)
+def test_an_edit_that_is_interrupted_leaves_all_as_it_was(
+    session: Session, monkeypatch: pytest.MonkeyPatch, edit: Callable[[Session], object], number: int
+) -> None:
+    patient(session)
+    session.read("[true,[12,")
+    session.seek("[true,")
+    session.read("[true,1")
+    core = session._core
+    before, fills, dropped = core.version(), session.inspect.fills, kept(session)
+    calls = 0
+
+    def counted(what: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == number:
+                raise KeyboardInterrupt
+            return what(*arguments)
+
+        return call
+
+    with monkeypatch.context() as patched:
+        for of, name in [(Fills, "ask"), (Inspector, "_as_written"), (Inspector, "told")]:
+            patched.setattr(of, name, counted(getattr(of, name)))
+        with suppress(KeyboardInterrupt):
+            edit(session)
+    if calls < number:
+        return
+    assert core.version().same(before)
+    assert core.matcher.text == session.text
+    assert session.inspect.fills == fills
+    assert kept(session) == dropped
+    assert not session.edits.can_redo
+    session.undo()
+    assert (session.text, core.matcher.text) == (b"[true,", b"[true,")
+
+
+def test_a_run_that_cannot_begin_changes_nothing(session: Session) -> None:
+    session.read('{"name":true')
+    before, document = session._core.version(), session.document
+    told: list[str] = []
+    session.on_change(told.append)
+    pytest.importorskip("torch")
+    from workbench.generation import load_model
+
+    with pytest.raises(MaskscopeError, match="holds"):
+        session.run(load_model("demo"), "long " * 2000)
+    assert session._core.version().same(before)
+    assert session.document is document
+    assert session._core.matcher.text == session.text == b'{"name":true'
+    assert told.count("tokenizer") == 2  # there, and back
+    assert not session.model.is_running
+    session.step("}")
+    session.undo()
+    assert session.text == b'{"name":true'
+
+
+@pytest.fixture
+def tagged() -> Session:
+    """A token that the grammar names, and then letters; 257 is the token and 256 the end."""
+    vocabulary = [bytes((value,)) for value in range(256)] + [b"</s>", b"<|tool|>"]
+    info = TokenizerInfo(vocabulary, stop_token_ids=[256], special_token_ids=[257])
+    parts = [{"type": "token", "token": 257}, {"type": "regex", "pattern": "[a-z]+"}]
+    tag = {"type": "structural_tag", "format": {"type": "sequence", "elements": parts}}
+    return Session.opened(tag, info)
+
+
+def test_who_goes_on_behind_what_a_model_finished_is_read(session: Session) -> None:
+    for step in ("[", "true", "]", EOS):
+        session.step(step)
+    session.edits.remember()
+    reading = session.edits.read(b"[true] ", as_written=True)
+    assert (reading.read, session.inspect.is_terminated) == (6, False)
+    session.set_grammar("[a-z]+", language="regex")
+    for step in ("a", "b", EOS):
+        session.edits.clear() if step == "a" else None
+        session.step(step)
+    session.edits.remember()
+    assert session.edits.read(b"ab", as_written=True).ok
+    assert session.inspect.is_terminated
+    assert session.edits.read(b"abc", as_written=True).ok
+    assert session.text == b"abc"
+
+
+def test_the_status_of_what_is_refused_behind_a_control_token_comes_back(tagged: Session) -> None:
+    for step in (257, "abc"):
+        tagged.step(step)
+    tagged.edits.remember()
+    said = tagged.edits.read(b"<|tool|>abc9", as_written=True)
+    tagged.edits.clear()
+    again = tagged.undo()
+    assert again is not None
+    assert (tagged.text, tagged.edits.refused) == (b"<|tool|>abc", b"9")
+    assert again.message == said.message
+
+
+def test_an_undo_that_fails_late_can_be_tried_again(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    patient(session)
+    session.read("[true")
+    session.read("[true,false,12")
+    with monkeypatch.context() as patched:
+        patched.setattr("workbench.session.edits.lay", fails)
+        with pytest.raises(BudgetExceededError):
+            session.undo()
+    assert (session.text, session.edits.can_redo) == (b"[true,false,12", False)
+    session.undo()
+    assert session.text == b"[true"
+
+
+def test_a_view_that_fails_does_not_cut_the_history(session: Session) -> None:
+    session.read("[true,12", "byte")
+
+    def fails(_change: object) -> None:
+        raise IndexError("of the view's own")
+
+    forget = session.on_change(fails)
+    with pytest.raises(IndexError, match="own"):
+        session.seek("[true")
+    forget()
+    assert (session.text, len(session.steps)) == (b"[true", 8)
+
+
+def test_a_view_that_fails_makes_no_draft_of_the_grammar_in_use(session: Session) -> None:
+    forget = session.on_change(fails)
+    with pytest.raises(BudgetExceededError):
+        session.edits.source("root ::= [0-9]+")
+    forget()
+    assert session.document.text == "root ::= [0-9]+"
+    assert session.edits.draft is None
+
+
+def test_another_vocabulary_keeps_what_is_refused_and_what_is_undone(session: Session) -> None:
+    session.read("[true]x")
+    session.set_tokenizer(session.tokenizer)
+    assert (session.text, session.edits.refused) == (b"[true]", b"x")
+    session.read("[true,false]")
+    session.seek("[true")
+    session.set_tokenizer(session.tokenizer)
+    assert (session.text, kept(session)) == (b"[true", [b"[true,false]"])

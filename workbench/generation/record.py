@@ -65,10 +65,13 @@ class Recorder:
         apply_ns = time.perf_counter_ns() - began
         drawn = _drawn_logprob(row, masked, token)
         if cutting is not None and cutting.canonical:
-            for ranked in (logits, masked) if self._alternatives else ():
-                for one in ranked.topk(self._alternatives).indices.tolist():
+            asked, likeliest = set[int](), self._likeliest(logits, self._alternatives)
+            while new := [one for one in likeliest if one not in asked]:
+                asked.update(new)
+                for one in new:
                     allowed[one] = allowed[one] and cutting.allows(one, row.matcher)
-            masked = self._constrained(logits)
+                masked = self._constrained(logits)
+                likeliest = self._likeliest(masked, min(self._alternatives, int(allowed.sum())))
         count = int(allowed.sum())
         own, left = logits.double(), masked.double()
         told = torch.stack([own.logsumexp(0), left.logsumexp(0), own[token], left[token] if drawn is None else drawn])
@@ -114,6 +117,9 @@ class Recorder:
         if self._allowed.all():
             return logits
         return logits.masked_fill(torch.from_numpy(~self._allowed).to(logits.device), -torch.inf)
+
+    def _likeliest(self, logits: torch.Tensor, count: int) -> list[int]:
+        return logits.topk(count).indices.tolist() if count else []
 
     def _entropies(self, logits: torch.Tensor, masked: torch.Tensor) -> tuple[float | None, float | None]:
         """Entropy in nats of the model's distribution, and of what the mask leaves of it."""

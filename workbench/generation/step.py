@@ -33,10 +33,11 @@ class Step:
 
     `logprob`: log probability the model gave to the token; `drawn_logprob`: log probability with which it was drawn,
     after mask and sampling settings (both in nats).  `feasible_mass`: probability the model gave to all allowed tokens
-    together, from 0 to 1.  `allowed_count`: how many tokens the mask allowed (the whole vocabulary without a grammar);
-    `forced` says it was one.  `alternatives`: the likeliest tokens, likeliest first, allowed or not.  `offset`: bytes
-    of text before this token.  `is_special`: a control token, whose bytes are its name and add nothing to the text;
-    `is_stop`: it ended the generation.  `given`: it was not drawn but set beforehand (`begin`).
+    together, from 0 to 1.  `allowed_count`: how many tokens the mask allowed (the whole vocabulary without a grammar;
+    of a canonical text an upper bound, as only the likeliest are looked at); `forced` says it was one.
+    `alternatives`: the likeliest tokens, likeliest first, allowed or not.  `offset`: bytes of text before this token.
+    `is_special`: a control token, whose bytes are its name and add nothing to the text; `is_stop`: it ended the
+    generation.  `given`: it was not drawn but set beforehand (`begin`).
 
     `choices`: the likeliest tokens that the mask allows, likeliest first.  `entropy`, `masked_entropy`: of the model's
     distribution and of what the mask leaves of it (rescaled to 1), in nats, before temperature, top-k and top-p; None

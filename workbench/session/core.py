@@ -11,7 +11,8 @@ Read on: `history.py` (the tape), `masks.py`, `shadow.py`, `session.py` (what a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, TypeVar, cast
 
@@ -64,15 +65,31 @@ class Core:
         """The name of the vocabulary in whose place a model's came; "" where none did."""
         self._known = Known()  # by parser state
         self._observers: list[Callable[[Change], None]] = []
-        self._start(document.compile(self.compiler), None)
+        compiled = document.compile(self.compiler)
+        self._start(compiled, None, GrammarMatcher(compiled))
 
-    def _start(self, compiled: CompiledGrammar, shadow: Shadow | None) -> None:
+    def _start(self, compiled: CompiledGrammar, shadow: Shadow | None, matcher: GrammarMatcher) -> None:
         self.compiled = compiled
         self._shadow = shadow
         self._looked_at: Grammar | None = None
-        self.matcher = GrammarMatcher(compiled)
-        self.log = CacheLog(self.matcher)
-        self.log.listen(self.matcher)
+        self.matcher = matcher  # never moved: a fork that has moved comes in its place
+        self.log = CacheLog(matcher)
+        self.log.listen(matcher)
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Where what is done within is broken off, by Ctrl-C too, all is as it was before it."""
+        before, edits = dict(vars(self)), self.undo.edits()
+        try:
+            yield
+        except BaseException:
+            vars(self).update(before)
+            self.undo.reset(edits)
+            if self.run is None:
+                self.log.listen(self.matcher)
+            for known in (self.seen, self._known, self.continuations):
+                known.clear()
+            raise
 
     # -- observers: these take the lock -----------------------------------------------------------------------------
 
@@ -182,19 +199,19 @@ class Core:
     def commit(self, step: Step) -> None:
         """Take a step that the shadow allows, in the place of what was undone."""
         self.ask()  # nobody came to the beginning
+        matcher = self.matcher.fork()
+        if self.place.offset:  # what was read of a token becomes a step of its own
+            matcher.rollback(self.place.offset)
+            play(matcher, self.tape.between(Place(self.place.index), self.place))
+        play(matcher, [step])
         if self.place == self.tape.end and not self.rest:
             self.undo.note(len(self.tape), self.run)  # all steps of a generation are one edit
         else:
             self.drop(self.text + step.data, self.run)
-        if self.place.offset:  # what was read of a token becomes a step of its own
-            self.matcher.rollback(self.place.offset)
-            play(self.matcher, self.tape.between(Place(self.place.index), self.place))
-        play(self.matcher, [step])
         self.tape.cut(self.place)
         self.fills.cut(self.place.index)
         self.tape.append(step)
-        self.place = self.tape.end
-        self.seen.clear()
+        self._stand(matcher, self.tape.end)
         self.ask()
 
     def move_to(self, choose: Callable[[], Place | None]) -> bool:
@@ -212,7 +229,7 @@ class Core:
 
     def go(self, place: Place) -> None:
         """Put the matcher at another place of the tape: whole steps are one move each, the rest goes byte by byte."""
-        here, matcher, tape = self.place, self.matcher, self.tape
+        here, matcher, tape = self.place, self.matcher.fork(), self.tape
         if here.index == place.index:
             matcher.rollback(here.offset - place.offset)
             read_bytes(matcher, tape.data[tape.position(here) : tape.position(place)])
@@ -220,32 +237,34 @@ class Core:
             matcher.rollback(here.offset + max(0, here.index - place.index))
             play(matcher, tape.between(Place(min(here.index, place.index)), Place(place.index)))
             read_bytes(matcher, tape.data[tape.position(Place(place.index)) : tape.position(place)])
-        self.place = place
-        self.seen.clear()
+        self._stand(matcher, place)
         self.ask()
 
     def arrive(self, tape: Tape) -> None:
         """Stand at the end of `tape`, which the shadow allows."""
         shared = min(self.tape.shared(tape), Place(self.place.index))
-        self.matcher.rollback(self.matcher.num_steps - shared.index)
-        self.fills.cut(shared.index)
-        if shared.index == 0 < len(tape) <= MAX_ASKED:
-            self.fills.ask(self.matcher, 0)
-        for step in tape.between(shared, tape.end):
-            play(self.matcher, [step])
-            index = self.matcher.num_steps
-            if index > len(tape) - MAX_ASKED:
-                self.fills.ask(self.matcher, index)
-        self.tape, self.place = tape, tape.end
-        self.seen.clear()
+        matcher, fills = self.matcher.fork(), self.fills.until(shared.index)
+        matcher.rollback(matcher.num_steps - shared.index)
+        _walk(matcher, fills, tape)
+        self.tape, self.fills = tape, fills
+        self._stand(matcher, tape.end)
 
     def run_on(self, compiled: CompiledGrammar, shadow: Shadow, tape: Tape) -> None:
         """Run another engine from now on, from the beginning of `tape` to its end."""
-        self._start(compiled, shadow)
-        self.tape, self.place, self.fills = Tape(), Place(), Fills()
+        matcher, fills = GrammarMatcher(compiled), Fills()
+        _walk(matcher, fills, tape)
+        self._start(compiled, shadow, matcher)
         self._known.clear()
         self.continuations.clear()
-        self.arrive(tape)
+        self.tape, self.fills = tape, fills
+        self._stand(matcher, tape.end)
+
+    def _stand(self, matcher: GrammarMatcher, place: Place) -> None:
+        """Be where `matcher` has gone."""
+        if matcher is not self.matcher and self.run is None:  # which has a matcher that is listened to
+            self.log.listen(matcher)
+        self.matcher, self.place = matcher, place
+        self.seen.clear()
 
     # -- edits -------------------------------------------------------------------------------------------------------
 
@@ -260,16 +279,16 @@ class Core:
 
     def replace(self, tape: Tape, rest: bytes = b"") -> None:
         """`arrive`, as an edit; `rest` was typed after `tape` and is refused."""
-        before = replace(self.version(), scene=None)
+        before, in_the_middle = replace(self.version(), scene=None), self.place < self.tape.end
         old, new = self.tape.data + self.rest if self.rest else self.text, tape.data + rest
+        self.arrive(tape)
         if old != new:
             group = None
             if abs(len(new) - len(old)) <= TYPED_AT_ONCE:
                 group = "typed" if new.startswith(old) else "deleted" if old.startswith(new) else None
             self.undo.note(before, group)
-        if self.place < self.tape.end and not new.startswith(before.text):
+        if in_the_middle and not new.startswith(before.text):
             self.undo.keep(before)
-        self.arrive(tape)
         self.rest = rest
 
     def drop(self, text: bytes = b"", run: object = None) -> None:
@@ -279,6 +298,18 @@ class Core:
         if not text.startswith(before.text):
             self.undo.keep(before)
         self.rest = b""
+
+
+def _walk(matcher: GrammarMatcher, fills: Fills, tape: Tape) -> None:
+    """Take `matcher` on to the end of `tape`, and ask for the masks on the way."""
+    first = matcher.num_steps
+    if first == 0 < len(tape) <= MAX_ASKED:
+        fills.ask(matcher, 0)
+    for step in tape.between(Place(first), tape.end):
+        play(matcher, [step])
+        index = matcher.num_steps
+        if index > len(tape) - MAX_ASKED:
+            fills.ask(matcher, index)
 
 
 class Here:

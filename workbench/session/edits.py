@@ -28,7 +28,6 @@ from workbench.session.matching import (
     as_unit,
     bytes_of,
     lay,
-    play,
     single_bytes,
     step_of_token,
     tokenise,
@@ -121,16 +120,21 @@ class Edits:
     def seek(self, prefix: str | bytes) -> None:
         """`Session.seek`, to a text."""
         core, data = self._core, bytes_of(prefix)
-        if core.tape.data.startswith(data):
-            with suppress(IndexError):  # inside a token that was taken whole
-                core.move_to(lambda: core.tape.place_at(len(data)))
-                return
         with core.lock:
-            tape, reading = lay(core.shadow(), *tokenise(data, core.tokenizer))
-            if not reading.ok:
-                reading = self._inspect.told(reading, data, reading.read, afresh=True)
-                raise StepError(reading.message, reading)
-            core.replace(tape)
+            place = None
+            if core.tape.data.startswith(data):
+                with suppress(IndexError):  # inside a token that was taken whole
+                    place = core.tape.place_at(len(data))
+            if place == core.place:
+                return
+            if place is not None:
+                core.go(place)
+            else:
+                tape, reading = lay(core.shadow(), *tokenise(data, core.tokenizer))
+                if not reading.ok:
+                    reading = self._inspect.told(reading, data, reading.read, afresh=True)
+                    raise StepError(reading.message, reading)
+                core.replace(tape)
         core.tell("place")
 
     def read(self, text: str | bytes, by: Unit = "token", *, as_written: bool = False) -> Reading:
@@ -142,15 +146,16 @@ class Edits:
                 kept: list[Piece] = []
                 past = 0
                 for step in core.written if as_written else ():
-                    if not data.startswith(step.data, past):
+                    if not data.startswith(step.data, past) or (step.stop and past < len(data)):
                         break
                     kept.append((step.data, step.token_id))
                     past += len(step.data)
                 pieces, note = tokenise(data[past:], core.tokenizer)
                 pieces = kept + pieces
             tape, reading = lay(core.shadow(), pieces, note)
-            core.replace(tape, data[reading.read :])
-            reading = self._inspect.told(reading, core.rest)
+            with core.all_or_nothing():
+                core.replace(tape, data[reading.read :])
+                reading = self._inspect.told(reading, core.rest)
         core.tell("place")
         return reading
 
@@ -177,13 +182,9 @@ class Edits:
                 past += len(piece)
             steps = lay(core.shadow(), pieces)[0].steps
             count = in_common(tuple(step.token_id for step in steps), tuple(tokens))
-            core.replace(Tape(steps[:count]))
-            core.matcher.rollback(count)  # and on again, without a mask: those are the generation's to ask for
-            frontiers = []
-            for number in range(count + 1):
-                core.seen.clear()
-                frontiers.append(self._inspect.frontier())
-                play(core.matcher, steps[number:count][:1])
+            with core.all_or_nothing():
+                core.replace(Tape(steps[:count]))
+                frontiers = self._inspect.frontiers()
         core.tell("place")
         return frontiers
 
@@ -236,9 +237,12 @@ class Edits:
         draft = draft_of_example(source, here)
         try:
             if draft is None:
-                return self.set_grammar(source)
+                outcome = self._change_grammar(source)
         except MaskscopeError as error:
             draft = draft_of(source, source.mistakes(error), error, here)
+        if draft is None:
+            self._core.tell("grammar")
+            return outcome
         if anew:
             self.set_grammar(here)
         with self._core.lock:
@@ -248,21 +252,26 @@ class Edits:
 
     def set_grammar(self, grammar: object, *, language: str | None = None, **reading: object) -> Reading:
         """`Session.set_grammar`."""
-        core, source = self._core, self._sourced(grammar, language, reading)
+        outcome = self._change_grammar(self._sourced(grammar, language, reading))
+        self._core.tell("grammar")
+        return outcome
+
+    def _change_grammar(self, source: Source) -> Reading:
+        """`set_grammar`, of which nobody is told yet."""
+        core = self._core
         with core.lock:
             compiled = source.compile(core.compiler)
             shadow = Shadow(compiled)
             taken = core.tape.between(Place(), core.place)
             tape, outcome = lay(shadow, [(step.data, step.token_id) for step in taken if not step.stop])
-            core.document, core.draft = source, None
-            if core.place < core.tape.end:
-                core.drop()
-            core.run_on(compiled, shadow, tape)
-            rest = outcome.text[outcome.read :]
-            core.rest = rest + core.rest
-            outcome = self._inspect.told(outcome, rest)
-        core.tell("grammar")
-        return outcome
+            with core.all_or_nothing():
+                core.document, core.draft = source, None
+                if core.place < core.tape.end:
+                    core.drop()
+                core.run_on(compiled, shadow, tape)
+                rest = outcome.text[outcome.read :]
+                core.rest = rest + core.rest
+                return self._inspect.told(outcome, rest)
 
     def _sourced(self, grammar: object, language: str | None, reading: dict[str, object]) -> Source:
         source = Source.of(grammar, language, **reading)
@@ -281,12 +290,16 @@ class Edits:
             compiled = core.document.compile(compiler)
             shadow = Shadow(compiled)
             tape, reading = lay(shadow, *tokenise(core.text, loaded))
-            with self.as_one():
-                core.compiler, core.tokenizer, core.model_replaced = compiler, loaded, ""
-                core.run_on(compiled, shadow, tape)
-                core.rest = reading.text[reading.read :]
-                core.written = ()
-            reading = self._inspect.told(reading, core.rest)
+            with core.all_or_nothing():
+                with self.as_one():
+                    core.compiler, core.tokenizer, core.model_replaced = compiler, loaded, ""
+                    if core.place < core.tape.end:
+                        core.drop()
+                    core.run_on(compiled, shadow, tape)
+                    rest = reading.text[reading.read :]
+                    core.rest = rest + core.rest
+                    core.written = ()
+                reading = self._inspect.told(reading, rest)
         core.tell("tokenizer")
         return reading
 
@@ -367,15 +380,11 @@ class Edits:
 
     def _restore(self, take: Callable[[Version], Version | None]) -> Reading | None:
         core = self._core
-        with core.lock:
+        with core.lock, core.all_or_nothing():
             version = take(core.version())
             if version is None:
                 return None
-            try:
-                change: Change = "place" if version.scene is None else self._enter(version.scene)
-            except MaskscopeError:  # a limit of time, say
-                core.undo.refuse()
-                raise
+            change: Change = "place" if version.scene is None else self._enter(version.scene)
             pieces: list[Piece] = [(step.data, step.token_id) for step in version.steps]
             ours = version.vocabulary == core.tokenizer.info.fingerprint
             if not ours:
@@ -385,7 +394,9 @@ class Edits:
             whole = tape.steps == version.steps if ours else reading.ok
             core.rest = version.rest if whole else version.text[len(tape.data) :]
             if core.rest:
-                reading = lay(core.shadow(), [(tape.data, None), (core.rest, None)])[1]
+                reading = lay(core.shadow(), [*((step.data, step.token_id) for step in tape.steps), (core.rest, None)])[
+                    1
+                ]
             core.arrive(tape)
             if version.scene is not None:
                 core.written = tape.steps

@@ -23,7 +23,7 @@ from visualizers.glyphs import STOP_TOKEN
 from workbench.session.core import Core, Here
 from workbench.session.examples import Judged
 from workbench.session.masks import ids_of
-from workbench.session.matching import bytes_of, possible_bytes, read_bytes, report
+from workbench.session.matching import bytes_of, play, possible_bytes, read_bytes, report
 from workbench.session.result import Candidate, Reading
 from workbench.session.shadow import Shadow
 
@@ -173,6 +173,17 @@ class Inspector(Here):
     def frontier(self) -> Frontier:
         """The Earley items after the bytes read so far."""
         return self._core.once("frontier", lambda: self._as_written(self._core.matcher.frontier()))
+
+    def frontiers(self) -> list[Frontier]:
+        """The items at the beginning, and after each step up to the place."""
+        with self._core.lock:
+            matcher, steps = self._core.matcher.fork(), self._core.tape.steps[: self._core.place.index]
+            matcher.rollback(matcher.num_steps)
+            found = [self._as_written(matcher.frontier())]
+            for step in steps:
+                play(matcher, [step])
+                found.append(self._as_written(matcher.frontier()))
+            return found
 
     def operations(self) -> Operations:
         """What the textbook parser did in the last step: scan, predict, complete, byte by byte."""

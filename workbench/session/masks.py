@@ -49,6 +49,13 @@ class Fills:
         del self._events[index + 1 :]
         self._over = {place: error for place, error in self._over.items() if place <= index}
 
+    def until(self, index: int) -> Fills:
+        """Those of the places up to `index` steps."""
+        other = Fills()
+        other._events, other._over = self._events.copy(), self._over
+        other.cut(index)
+        return other
+
     def over(self, index: int) -> BudgetExceededError | None:
         """What was said where the mask after `index` steps took more than the engine's budgets."""
         return self._over.get(index)

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from workbench.session.history import Place, Step
 
@@ -95,7 +95,6 @@ class Undo:
         self._last = 0.0
         self._seen = False
         self._held = 0
-        self._refused: tuple[list[Version | int], list[Version]] = [], []
 
     def see(self, *, afresh: bool = False) -> None:
         """Somebody sees the text from now on: what was made unseen cannot be taken back.  Later calls do nothing, but
@@ -153,10 +152,13 @@ class Undo:
         text = version.text
         self._kept = [version, *(one for one in self._kept if one.text != text)][:MAX_KEPT]
 
-    def refuse(self) -> None:
-        """What was taken back last, or done again, could not be: all is as it was before."""
-        past, self._future = self._refused
-        self._past = deque(past, maxlen=MAX_EDITS)
+    def edits(self) -> Mapping[str, Any]:
+        """All that there is now, for `reset`."""
+        return vars(self) | {"_past": self._past.copy(), "_future": self._future.copy()}
+
+    def reset(self, edits: Mapping[str, Any]) -> None:
+        """What was done since `edits` were asked for could not be: all is as it was then."""
+        vars(self).update(edits)
 
     @property
     def dropped(self) -> tuple[Version, ...]:
@@ -183,7 +185,6 @@ class Undo:
         """The version before the last edit; None where there is none."""
         if not self._past:
             return None
-        self._refused = list(self._past), list(self._future)
         before = self._past.pop()
         self._group = None
         if isinstance(before, int):
@@ -196,7 +197,6 @@ class Undo:
         """The version that was taken back last; None where there is none."""
         if not self._future:
             return None
-        self._refused = list(self._past), list(self._future)
         after = self._future.pop()
         self._past.append(_beside(now, after))
         self._group = None
