@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -39,18 +39,34 @@ class Unjudged(Exception):
 
 
 class Referee:
-    """Judges texts by one schema.  Raises `Unjudged` where the library takes no such schema."""
+    """Judges texts by one schema.  Raises `Unjudged` where the library takes no such schema.
 
-    def __init__(self, schema: object) -> None:
+    resources: the documents that its references name by URI, as values or as JSON text.  Others are never fetched.
+    """
+
+    def __init__(self, schema: object, resources: Mapping[str, object] | None = None) -> None:
         import jsonschema
+        from jsonschema_specifications import REGISTRY
+        from referencing import Resource
+        from referencing.jsonschema import specification_with
 
-        exact = json.loads(json.dumps(schema), parse_float=Decimal)
         chosen = _draft(schema)
         checker = chosen.TYPE_CHECKER
         if chosen is not jsonschema.Draft4Validator:
             checker = checker.redefine("integer", lambda _, value: _is_integer(value))
         kind = jsonschema.validators.extend(chosen, {"multipleOf": _multiple_of}, type_checker=checker)
-        self._validator = kind(_rewritten(exact), format_checker=chosen.FORMAT_CHECKER)
+        draft = specification_with(chosen.META_SCHEMA["$schema"])
+        named: list[tuple[str, Resource[Any]]] = []
+        for uri, document in (resources or {}).items():
+            value = json.loads(document) if isinstance(document, str | bytes) else document
+            named.append((uri, Resource.from_contents(_rewritten(_exact(value)), draft)))
+        # A registry of one's own: the library's default one asks the network.
+        registry = REGISTRY.with_resources(named)
+        self._validator = kind(
+            _rewritten(_exact(schema)),
+            format_checker=chosen.FORMAT_CHECKER,
+            registry=registry,
+        )
 
     def complaint(self, text: str) -> str | None:
         """None for a valid text, else what is wrong with it."""
@@ -112,6 +128,11 @@ def _multiple_of(_: object, step: int | Decimal, value: object, __: object) -> I
 
     if isinstance(value, int | Decimal) and not isinstance(value, bool) and Fraction(value) % Fraction(step):
         yield ValidationError(f"{value} is no multiple of {step}")
+
+
+def _exact(document: object) -> object:
+    """The same JSON value with decimals for floats."""
+    return json.loads(json.dumps(document), parse_float=Decimal)
 
 
 def _draft(schema: object) -> Any:

@@ -1,0 +1,56 @@
+"""The referee of `wb.hunt`: what it judges, and what it must not do or say."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from workbench.comparing.hunting import _referee
+from workbench.comparing.referee import Referee, Unjudged
+from workbench.languages import Source
+
+
+@pytest.fixture
+def asked() -> Iterator[tuple[str, list[str]]]:
+    """A server's address, and the paths that it is asked for."""
+    paths: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            paths.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b'{"type": "string"}')
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            """Nothing."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", paths
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_nothing_is_fetched(asked: tuple[str, list[str]]) -> None:
+    address, paths = asked
+    with pytest.raises(Unjudged, match="secret"):
+        Referee({"$ref": f"{address}/secret.json"}).complaint("1")
+    assert paths == []
+
+
+def test_references_lead_to_the_resources_at_hand() -> None:
+    resources = {"https://a.test/n.json": {"pattern": r"^\d$"}, "m.json": '{"$ref": "https://a.test/n.json"}'}
+    source = Source("json_schema", json.dumps({"$ref": "m.json"}), {"resources": resources})
+    referee, reason = _referee(json.loads(source.text), source)
+    assert referee is not None, reason
+    assert referee.complaint('"1"') is None
+    assert referee.complaint('"\u0663"') is not None
