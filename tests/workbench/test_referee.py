@@ -54,3 +54,28 @@ def test_references_lead_to_the_resources_at_hand() -> None:
     assert referee is not None, reason
     assert referee.complaint('"1"') is None
     assert referee.complaint('"\u0663"') is not None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "valid"),
+    [
+        (r"^[\s\S]*$", "\x85\x1c", True),
+        (r"^[\d\D]$", "\U0010ffff", True),
+        (r"^[^\S]$", "\ufeff", True),
+        (r"^\S$", "\x85", True),
+        (r"^\D$", "\u0663", True),
+        (r"^[^]x]$", "ax]", True),
+        (r"^[]a]$", "a", False),
+        (r"^[\w-z]+$", "a-b", True),
+        (r"^[+-\d]+$", "5-", True),
+        (r"^[+-\d]+$", ",", False),
+        (r"^[\d-a-z]+$", "-", True),
+        (r"^[\d-a-z]+$", "b", False),
+        (r"^[\x41-\x43]$", "B", True),
+        (r"^[a^-]+$", "^-", True),
+        (r"^[[&&a]$", "&", True),
+    ],
+)
+def test_classes_are_those_of_ecma_262(pattern: str, text: str, valid: bool) -> None:
+    referee = Referee({"$schema": "https://json-schema.org/draft/2020-12/schema", "pattern": pattern})
+    assert (referee.complaint(json.dumps(text)) is None) is valid

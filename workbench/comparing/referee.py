@@ -25,8 +25,18 @@ if TYPE_CHECKING:
 
 # Digits of an exact value.
 _MAX_DIGITS = 2_000
-_SPACE = r"\t\n\v\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
-_CLASSES = {"d": "0-9", "w": "A-Za-z0-9_", "s": _SPACE}
+# Each class of ECMA-262, and its complement, as ranges.
+_CLASSES = {
+    "d": "0-9",
+    "D": r"\x00-/:-\U0010ffff",
+    "w": "A-Za-z0-9_",
+    "W": r"\x00-/:-@\[-\^`{-\U0010ffff",
+    "s": r"\t\n\v\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff",
+    "S": r"\x00-\x08\x0e-\x1f!-\x9f\xa1-\u167f\u1681-\u1fff\u200b-\u2027\u202a-\u202e\u2030-\u205e\u2060-\u2fff"
+    r"\u3001-\ufefe\uff00-\U0010ffff",
+}
+# What stands for a character, or a class, between brackets.
+_ATOM = re.compile(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|.)|[^\\\]]", re.DOTALL)
 # Keywords whose values are a map of schemas, and those whose values are no schemas.
 _MAPS = frozenset(
     ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"),
@@ -173,18 +183,15 @@ def _rewritten(schema: object) -> object:
 def python_pattern(pattern: str) -> str:
     """An ECMA-262 pattern for Python's `re.search`; `Unjudged` where that has no such thing."""
     made: list[str] = []
-    at, inside = 0, False
+    at = 0
     while at < len(pattern):
         piece = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
         at += len(piece)
         if len(piece) == 2:
-            made.append(_escape(piece[1], inside))
-        elif inside:
-            inside = piece != "]"
-            made.append("\\[" if piece == "[" else piece)
+            made.append(_escape(piece[1]))
         elif piece == "[":
-            inside = True
-            made.append(piece)
+            read, at = _class(pattern, at)
+            made.append(read)
         elif piece == "(" and pattern.startswith("?<", at) and pattern[at + 2 : at + 3] not in ("=", "!"):
             made.append("(?P<")
             at += 2
@@ -198,15 +205,36 @@ def python_pattern(pattern: str) -> str:
     return found
 
 
-def _escape(letter: str, inside: bool) -> str:
-    if letter.lower() in _CLASSES:
-        characters = _CLASSES[letter.lower()]
-        if letter.islower():
-            return characters if inside else f"[{characters}]"
-        if inside:
-            # The complement of a class within a class: by its ranges.
-            return {"D": r"\x00-/:-\U0010ffff", "W": r"\x00-/:-@\[-\^`{-\U0010ffff"}.get(letter, r"\S")
-        return f"[^{characters}]"
+def _class(pattern: str, at: int) -> tuple[str, int]:
+    """The class whose bracket stands in front of `at`, and the place behind it."""
+    negated = pattern.startswith("^", at)
+    at += negated
+    made: list[str] = []
+    while low := _ATOM.match(pattern, at):
+        at = low.end()
+        made.append(_member(low[0]))
+        if pattern.startswith("-", at) and (high := _ATOM.match(pattern, at + 1)):
+            at = high.end()
+            # Beside a class a hyphen is a hyphen.
+            is_range = low[0][1:] not in _CLASSES and high[0][1:] not in _CLASSES
+            made += ["-" if is_range else r"\-", _member(high[0])]
+    if at == len(pattern):
+        raise Unjudged(f"a class has no end in {pattern!r}")
+    if not made:
+        return "(?s:.)" if negated else "(?!)", at + 1
+    return f"[{'^' if negated else ''}{''.join(made)}]", at + 1
+
+
+def _member(atom: str) -> str:
+    """A character or a class between brackets."""
+    if len(atom) == 2:
+        return _CLASSES.get(atom[1]) or _escape(atom[1], inside=True)
+    return f"\\{atom}" if atom in "[^-&|~" else atom
+
+
+def _escape(letter: str, *, inside: bool = False) -> str:
+    if letter in _CLASSES:
+        return f"[{_CLASSES[letter]}]"
     if letter in "bB" and not inside:
         return {"b": r"(?a:\b)", "B": r"(?a:\B)"}[letter]
     if letter.isalnum() and letter not in "bBfnrtvxu0123456789":
