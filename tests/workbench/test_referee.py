@@ -79,3 +79,9 @@ def test_references_lead_to_the_resources_at_hand() -> None:
 def test_classes_are_those_of_ecma_262(pattern: str, text: str, valid: bool) -> None:
     referee = Referee({"$schema": "https://json-schema.org/draft/2020-12/schema", "pattern": pattern})
     assert (referee.complaint(json.dumps(text)) is None) is valid
+
+
+@pytest.mark.parametrize(("pattern", "text"), [("^(?<n>a)$", '"a"'), (r"^[\w-.]+$", '"a-."')])
+def test_patterns_that_python_does_not_read_need_no_draft_named(pattern: str, text: str) -> None:
+    assert Referee({"pattern": pattern}).complaint(text) is None
+    assert Referee({"pattern": pattern}).complaint('"+"') is not None

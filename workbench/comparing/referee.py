@@ -56,7 +56,7 @@ class Referee:
 
     def __init__(self, schema: object, resources: Mapping[str, object] | None = None) -> None:
         import jsonschema
-        from jsonschema_specifications import REGISTRY
+        from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
         from referencing import Resource
         from referencing.jsonschema import specification_with
 
@@ -147,7 +147,7 @@ def _exact(document: object) -> object:
 
 def _draft(schema: object) -> Any:
     """The validator of the draft that a schema names; without a name, of the newest draft that it is valid under."""
-    from jsonschema import Draft4Validator, Draft7Validator, Draft202012Validator, SchemaError
+    from jsonschema import Draft4Validator, Draft7Validator, Draft202012Validator, FormatChecker, SchemaError
     from jsonschema.validators import validator_for
 
     named = validator_for(schema, default=None)
@@ -155,7 +155,7 @@ def _draft(schema: object) -> Any:
         return named
     for kind in (Draft202012Validator, Draft7Validator, Draft4Validator):
         try:
-            kind.check_schema(schema)
+            kind.check_schema(schema, format_checker=FormatChecker(formats=()))  # its `regex` is what Python reads
         except SchemaError:
             continue
         return kind
