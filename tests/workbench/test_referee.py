@@ -85,3 +85,38 @@ def test_classes_are_those_of_ecma_262(pattern: str, text: str, valid: bool) -> 
 def test_patterns_that_python_does_not_read_need_no_draft_named(pattern: str, text: str) -> None:
     assert Referee({"pattern": pattern}).complaint(text) is None
     assert Referee({"pattern": pattern}).complaint('"+"') is not None
+
+
+@pytest.mark.parametrize("text", ["NaN", "[Infinity]", '{"a": -Infinity}'])
+def test_python_constants_are_not_json(text: str) -> None:
+    assert "not JSON" in str(Referee(True).complaint(text))
+
+
+def test_patterns_that_python_spells_alike_all_count() -> None:
+    referee = Referee({"patternProperties": {r"^\d": {"type": "string"}, "^[0-9]": {"minLength": 2}}})
+    assert referee.complaint('{"1": 5}') is not None
+    assert referee.complaint('{"1": "a"}') is not None
+    assert referee.complaint('{"1": "ab"}') is None
+
+
+@pytest.mark.parametrize("name", ["email", "idn-email", "regex", "phone"])
+def test_a_format_that_nobody_checks_is_not_judged(name: str) -> None:
+    referee = Referee({"format": name})
+    with pytest.raises(Unjudged, match=name):
+        referee.complaint('"@"')
+    assert referee.complaint("1") is None
+
+
+def test_plain_addresses_are_judged() -> None:
+    referee = Referee({"format": "email"})
+    assert referee.complaint('"joe.bloggs@example.com"') is None
+    assert referee.complaint('"joe"') is not None
+    for text in ('"a..b@c"', '"a@-"', '"a@b@c"'):
+        with pytest.raises(Unjudged):
+            referee.complaint(text)
+
+
+def test_a_text_that_is_nested_too_deeply_is_not_judged() -> None:
+    for text in ("[" * 100_000, "[" * 100_000 + "]" * 100_000):
+        with pytest.raises(Unjudged, match="nested"):
+            Referee(True).complaint(text)

@@ -3,7 +3,8 @@ r"""A second opinion on JSON texts: the `jsonschema` library, taught what it lea
 The library reads numbers as floats and patterns as Python's `re`.  Here numbers are exact decimals, and patterns are
 rewritten so that `re` reads them as ECMA-262 does (`$` is the end of the text, `\d` an ASCII digit, `.` no line end).
 What it still cannot judge raises `Unjudged`: an object with a repeated name (JSON leaves open which one counts), a
-number whose exact value is astronomically long, a pattern or a reference that the library refuses.
+number whose exact value is astronomically long, a pattern or a reference that the library refuses, a string of a format
+that it does not check.  No clock runs: a pattern that `re` searches exponentially long is waited for.
 
 The library is imported where a text is judged: it compiles dozens of grammars when it is imported, which is most of
 the time in which a first screen opens.
@@ -37,6 +38,11 @@ _CLASSES = {
 }
 # What stands for a character, or a class, between brackets.
 _ATOM = re.compile(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|.)|[^\\\]]", re.DOTALL)
+# Of an address the library asks for an `@` alone, and a pattern it reads as Python's: of such texts it is right.
+_WORD = r"[\w!#$%&'*+/=?^`{|}~-]+"
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_EMAIL = re.compile(rf"[^@]*|(?=.{{,200}}\Z)(?=[^@]{{,64}}@){_WORD}(?:\.{_WORD})*@{_LABEL}(?:\.{_LABEL})*", re.ASCII)
+_CLEAR = {"email": _EMAIL, "idn-email": _EMAIL, "regex": re.compile("[A-Za-z0-9_]*")}
 # Keywords whose values are a map of schemas, and those whose values are no schemas.
 _MAPS = frozenset(
     ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"),
@@ -64,7 +70,8 @@ class Referee:
         checker = chosen.TYPE_CHECKER
         if chosen is not jsonschema.Draft4Validator:
             checker = checker.redefine("integer", lambda _, value: _is_integer(value))
-        kind = jsonschema.validators.extend(chosen, {"multipleOf": _multiple_of}, type_checker=checker)
+        keywords = {"multipleOf": _multiple_of, "format": _format}
+        kind = jsonschema.validators.extend(chosen, keywords, type_checker=checker)
         draft = specification_with(chosen.META_SCHEMA["$schema"])
         named: list[tuple[str, Resource[Any]]] = []
         for uri, document in (resources or {}).items():
@@ -101,7 +108,20 @@ class Referee:
 
 def read_text(text: str) -> object:
     """The value of a JSON text, numbers exactly; `Unjudged` for a repeated name or a number too long to tell."""
-    return json.loads(text, object_pairs_hook=_no_repeats, parse_float=_decimal, parse_int=_integer)
+    try:
+        return json.loads(
+            text,
+            object_pairs_hook=_no_repeats,
+            parse_float=_decimal,
+            parse_int=_integer,
+            parse_constant=_constant,
+        )
+    except RecursionError:
+        raise Unjudged("a text is nested too deeply") from None
+
+
+def _constant(name: str) -> object:
+    raise json.JSONDecodeError(f"{name} is no value", name, 0)
 
 
 def _no_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -140,6 +160,22 @@ def _multiple_of(_: object, step: int | Decimal, value: object, __: object) -> I
         yield ValidationError(f"{value} is no multiple of {step}")
 
 
+def _format(validator: Any, name: str, value: object, _: object) -> Iterator[ValidationError]:
+    from jsonschema import ValidationError
+    from jsonschema.exceptions import FormatError
+
+    if not isinstance(value, str):
+        return
+    checker = validator.format_checker
+    clear = _CLEAR.get(name)
+    if name not in checker.checkers or (clear is not None and not clear.fullmatch(value)):
+        raise Unjudged(f"nobody checks the format {name!r}")
+    try:
+        checker.check(value, name)
+    except FormatError as error:
+        yield ValidationError(error.message)
+
+
 def _exact(document: object) -> object:
     """The same JSON value with decimals for floats."""
     return json.loads(json.dumps(document), parse_float=Decimal)
@@ -173,8 +209,13 @@ def _rewritten(schema: object) -> object:
         if word == "pattern" and isinstance(value, str):
             made[word] = python_pattern(value)
         elif word in _MAPS and isinstance(value, dict):
-            patterns = word == "patternProperties"
-            made[word] = {python_pattern(key) if patterns else key: _rewritten(one) for key, one in value.items()}
+            parts: dict[str, object] = {}
+            for key, one in value.items():
+                name = python_pattern(key) if word == "patternProperties" else key
+                while name in parts:  # two patterns that Python spells alike
+                    name += "(?:)"
+                parts[name] = _rewritten(one)
+            made[word] = parts
         else:
             made[word] = value if word in _VALUES else _rewritten(value)
     return made
