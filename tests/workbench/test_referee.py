@@ -120,3 +120,14 @@ def test_a_text_that_is_nested_too_deeply_is_not_judged() -> None:
     for text in ("[" * 100_000, "[" * 100_000 + "]" * 100_000):
         with pytest.raises(Unjudged, match="nested"):
             Referee(True).complaint(text)
+
+
+@pytest.mark.parametrize("reference", ["#", "https://a.test/n.json"])
+def test_numbers_are_exact_behind_a_reference_to_a_named_draft(reference: str) -> None:
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "properties": {"a": {"$ref": reference}, "n": {"type": "integer"}},
+    }
+    referee = Referee(schema, {"https://a.test/n.json": schema | {"$id": "https://a.test/n.json"}})
+    assert referee.complaint('{"a": {"n": 1.0}}') is None
+    assert referee.complaint('{"a": {"n": 1.5}}') is not None

@@ -76,11 +76,11 @@ class Referee:
         named: list[tuple[str, Resource[Any]]] = []
         for uri, document in (resources or {}).items():
             value = json.loads(document) if isinstance(document, str | bytes) else document
-            named.append((uri, Resource.from_contents(_rewritten(_exact(value)), draft)))
+            named.append((uri, Resource.from_contents(_rewritten(_exact(value), chosen), draft)))
         # A registry of one's own: the library's default one asks the network.
         registry = REGISTRY.with_resources(named)
         self._validator = kind(
-            _rewritten(_exact(schema)),
+            _rewritten(_exact(schema), chosen),
             format_checker=chosen.FORMAT_CHECKER,
             registry=registry,
         )
@@ -198,14 +198,21 @@ def _draft(schema: object) -> Any:
     raise Unjudged("the schema is valid under no draft")
 
 
-def _rewritten(schema: object) -> object:
-    """A schema with patterns as Python reads them."""
+def _rewritten(schema: object, chosen: Any) -> object:
+    """A schema with patterns as Python reads them.
+
+    It does not name the chosen draft: where a reference leads to that name, the library takes its own validator.
+    """
+    from jsonschema.validators import validator_for
+
     if isinstance(schema, list):
-        return [_rewritten(part) for part in schema]
+        return [_rewritten(part, chosen) for part in schema]
     if not isinstance(schema, dict):
         return schema
     made: dict[str, object] = {}
     for word, value in schema.items():
+        if word == "$schema" and isinstance(value, str) and validator_for({word: value}, default=None) is chosen:
+            continue
         if word == "pattern" and isinstance(value, str):
             made[word] = python_pattern(value)
         elif word in _MAPS and isinstance(value, dict):
@@ -214,10 +221,10 @@ def _rewritten(schema: object) -> object:
                 name = python_pattern(key) if word == "patternProperties" else key
                 while name in parts:  # two patterns that Python spells alike
                     name += "(?:)"
-                parts[name] = _rewritten(one)
+                parts[name] = _rewritten(one, chosen)
             made[word] = parts
         else:
-            made[word] = value if word in _VALUES else _rewritten(value)
+            made[word] = value if word in _VALUES else _rewritten(value, chosen)
     return made
 
 
