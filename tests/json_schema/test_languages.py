@@ -212,6 +212,9 @@ def test_lengths_are_solved_without_states() -> None:
         assert high is not None
         assert high <= most
     assert with_length(search("a"), 2, 5) is None  # two variable parts: an automaton counts
+    dated = concat(search(r"^\d+$"), words(["-"]), search(r"^\d+$"))
+    assert with_length(dated, 0, 2) == NOTHING  # but three characters are the fewest
+    assert with_length(concat(words(["ab"]), search(r"^\d$")), 0, 2) == NOTHING
 
 
 @pytest.mark.parametrize(("pattern", "least", "most"), [("x", 0, 200), (r"^\S+@\S+$", 3, 300), ("^a*b+c*$", 130, 257)])

@@ -16,10 +16,10 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from random import Random
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 
@@ -152,7 +152,7 @@ class _Search:
             return
         self.arena = Arena(self.contestants, self.common, self.tokenizer)
         self.limit = limit
-        self.referee, self.no_referee = _referee(self.schema, self.source.language)
+        self.referee, self.no_referee = _referee(self.schema, self.source)
         if self.no_referee:
             hunt.notes.append(self.no_referee)
         if any(one.canonical_masks for one in self.contestants):
@@ -459,12 +459,12 @@ class _Search:
         return "", False
 
 
-def _referee(schema: object, language: str) -> tuple[Referee | None, str]:
+def _referee(schema: object, source: Source) -> tuple[Referee | None, str]:
     """Who judges whole texts; or why nobody does."""
-    if language != "json_schema":
+    if source.language != "json_schema":
         return None, ""
     try:
-        return Referee(schema), ""
+        return Referee(schema, cast("Mapping[str, object] | None", source.options.get("resources"))), ""
     except Unjudged as error:
         return None, f"No referee: {error}."
     except Exception as error:  # whatever the library makes of a strange schema

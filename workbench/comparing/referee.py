@@ -3,7 +3,8 @@ r"""A second opinion on JSON texts: the `jsonschema` library, taught what it lea
 The library reads numbers as floats and patterns as Python's `re`.  Here numbers are exact decimals, and patterns are
 rewritten so that `re` reads them as ECMA-262 does (`$` is the end of the text, `\d` an ASCII digit, `.` no line end).
 What it still cannot judge raises `Unjudged`: an object with a repeated name (JSON leaves open which one counts), a
-number whose exact value is astronomically long, a pattern or a reference that the library refuses.
+number whose exact value is astronomically long, a pattern or a reference that the library refuses, a string of a format
+that it does not check.  No clock runs: a pattern that `re` searches exponentially long is waited for.
 
 The library is imported where a text is judged: it compiles dozens of grammars when it is imported, which is most of
 the time in which a first screen opens.
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -25,8 +26,23 @@ if TYPE_CHECKING:
 
 # Digits of an exact value.
 _MAX_DIGITS = 2_000
-_SPACE = r"\t\n\v\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
-_CLASSES = {"d": "0-9", "w": "A-Za-z0-9_", "s": _SPACE}
+# Each class of ECMA-262, and its complement, as ranges.
+_CLASSES = {
+    "d": "0-9",
+    "D": r"\x00-/:-\U0010ffff",
+    "w": "A-Za-z0-9_",
+    "W": r"\x00-/:-@\[-\^`{-\U0010ffff",
+    "s": r"\t\n\v\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff",
+    "S": r"\x00-\x08\x0e-\x1f!-\x9f\xa1-\u167f\u1681-\u1fff\u200b-\u2027\u202a-\u202e\u2030-\u205e\u2060-\u2fff"
+    r"\u3001-\ufefe\uff00-\U0010ffff",
+}
+# What stands for a character, or a class, between brackets.
+_ATOM = re.compile(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|.)|[^\\\]]", re.DOTALL)
+# Of an address the library asks for an `@` alone, and a pattern it reads as Python's: of such texts it is right.
+_WORD = r"[\w!#$%&'*+/=?^`{|}~-]+"
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_EMAIL = re.compile(rf"[^@]*|(?=.{{,200}}\Z)(?=[^@]{{,64}}@){_WORD}(?:\.{_WORD})*@{_LABEL}(?:\.{_LABEL})*", re.ASCII)
+_CLEAR = {"email": _EMAIL, "idn-email": _EMAIL, "regex": re.compile("[A-Za-z0-9_]*")}
 # Keywords whose values are a map of schemas, and those whose values are no schemas.
 _MAPS = frozenset(
     ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"),
@@ -39,18 +55,35 @@ class Unjudged(Exception):
 
 
 class Referee:
-    """Judges texts by one schema.  Raises `Unjudged` where the library takes no such schema."""
+    """Judges texts by one schema.  Raises `Unjudged` where the library takes no such schema.
 
-    def __init__(self, schema: object) -> None:
+    resources: the documents that its references name by URI, as values or as JSON text.  Others are never fetched.
+    """
+
+    def __init__(self, schema: object, resources: Mapping[str, object] | None = None) -> None:
         import jsonschema
+        from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
+        from referencing import Resource
+        from referencing.jsonschema import specification_with
 
-        exact = json.loads(json.dumps(schema), parse_float=Decimal)
         chosen = _draft(schema)
         checker = chosen.TYPE_CHECKER
         if chosen is not jsonschema.Draft4Validator:
             checker = checker.redefine("integer", lambda _, value: _is_integer(value))
-        kind = jsonschema.validators.extend(chosen, {"multipleOf": _multiple_of}, type_checker=checker)
-        self._validator = kind(_rewritten(exact), format_checker=chosen.FORMAT_CHECKER)
+        keywords = {"multipleOf": _multiple_of, "format": _format}
+        kind = jsonschema.validators.extend(chosen, keywords, type_checker=checker)
+        draft = specification_with(chosen.META_SCHEMA["$schema"])
+        named: list[tuple[str, Resource[Any]]] = []
+        for uri, document in (resources or {}).items():
+            value = json.loads(document) if isinstance(document, str | bytes) else document
+            named.append((uri, Resource.from_contents(_rewritten(_exact(value), chosen), draft)))
+        # A registry of one's own: the library's default one asks the network.
+        registry = REGISTRY.with_resources(named)
+        self._validator = kind(
+            _rewritten(_exact(schema), chosen),
+            format_checker=chosen.FORMAT_CHECKER,
+            registry=registry,
+        )
 
     def complaint(self, text: str) -> str | None:
         """None for a valid text, else what is wrong with it."""
@@ -75,7 +108,20 @@ class Referee:
 
 def read_text(text: str) -> object:
     """The value of a JSON text, numbers exactly; `Unjudged` for a repeated name or a number too long to tell."""
-    return json.loads(text, object_pairs_hook=_no_repeats, parse_float=_decimal, parse_int=_integer)
+    try:
+        return json.loads(
+            text,
+            object_pairs_hook=_no_repeats,
+            parse_float=_decimal,
+            parse_int=_integer,
+            parse_constant=_constant,
+        )
+    except RecursionError:
+        raise Unjudged("a text is nested too deeply") from None
+
+
+def _constant(name: str) -> object:
+    raise json.JSONDecodeError(f"{name} is no value", name, 0)
 
 
 def _no_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -114,9 +160,30 @@ def _multiple_of(_: object, step: int | Decimal, value: object, __: object) -> I
         yield ValidationError(f"{value} is no multiple of {step}")
 
 
+def _format(validator: Any, name: str, value: object, _: object) -> Iterator[ValidationError]:
+    from jsonschema import ValidationError
+    from jsonschema.exceptions import FormatError
+
+    if not isinstance(value, str):
+        return
+    checker = validator.format_checker
+    clear = _CLEAR.get(name)
+    if name not in checker.checkers or (clear is not None and not clear.fullmatch(value)):
+        raise Unjudged(f"nobody checks the format {name!r}")
+    try:
+        checker.check(value, name)
+    except FormatError as error:
+        yield ValidationError(error.message)
+
+
+def _exact(document: object) -> object:
+    """The same JSON value with decimals for floats."""
+    return json.loads(json.dumps(document), parse_float=Decimal)
+
+
 def _draft(schema: object) -> Any:
     """The validator of the draft that a schema names; without a name, of the newest draft that it is valid under."""
-    from jsonschema import Draft4Validator, Draft7Validator, Draft202012Validator, SchemaError
+    from jsonschema import Draft4Validator, Draft7Validator, Draft202012Validator, FormatChecker, SchemaError
     from jsonschema.validators import validator_for
 
     named = validator_for(schema, default=None)
@@ -124,46 +191,55 @@ def _draft(schema: object) -> Any:
         return named
     for kind in (Draft202012Validator, Draft7Validator, Draft4Validator):
         try:
-            kind.check_schema(schema)
+            kind.check_schema(schema, format_checker=FormatChecker(formats=()))  # its `regex` is what Python reads
         except SchemaError:
             continue
         return kind
     raise Unjudged("the schema is valid under no draft")
 
 
-def _rewritten(schema: object) -> object:
-    """A schema with patterns as Python reads them."""
+def _rewritten(schema: object, chosen: Any) -> object:
+    """A schema with patterns as Python reads them.
+
+    It does not name the chosen draft: where a reference leads to that name, the library takes its own validator.
+    """
+    from jsonschema.validators import validator_for
+
     if isinstance(schema, list):
-        return [_rewritten(part) for part in schema]
+        return [_rewritten(part, chosen) for part in schema]
     if not isinstance(schema, dict):
         return schema
     made: dict[str, object] = {}
     for word, value in schema.items():
+        if word == "$schema" and isinstance(value, str) and validator_for({word: value}, default=None) is chosen:
+            continue
         if word == "pattern" and isinstance(value, str):
             made[word] = python_pattern(value)
         elif word in _MAPS and isinstance(value, dict):
-            patterns = word == "patternProperties"
-            made[word] = {python_pattern(key) if patterns else key: _rewritten(one) for key, one in value.items()}
+            parts: dict[str, object] = {}
+            for key, one in value.items():
+                name = python_pattern(key) if word == "patternProperties" else key
+                while name in parts:  # two patterns that Python spells alike
+                    name += "(?:)"
+                parts[name] = _rewritten(one, chosen)
+            made[word] = parts
         else:
-            made[word] = value if word in _VALUES else _rewritten(value)
+            made[word] = value if word in _VALUES else _rewritten(value, chosen)
     return made
 
 
 def python_pattern(pattern: str) -> str:
     """An ECMA-262 pattern for Python's `re.search`; `Unjudged` where that has no such thing."""
     made: list[str] = []
-    at, inside = 0, False
+    at = 0
     while at < len(pattern):
         piece = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
         at += len(piece)
         if len(piece) == 2:
-            made.append(_escape(piece[1], inside))
-        elif inside:
-            inside = piece != "]"
-            made.append("\\[" if piece == "[" else piece)
+            made.append(_escape(piece[1]))
         elif piece == "[":
-            inside = True
-            made.append(piece)
+            read, at = _class(pattern, at)
+            made.append(read)
         elif piece == "(" and pattern.startswith("?<", at) and pattern[at + 2 : at + 3] not in ("=", "!"):
             made.append("(?P<")
             at += 2
@@ -177,15 +253,36 @@ def python_pattern(pattern: str) -> str:
     return found
 
 
-def _escape(letter: str, inside: bool) -> str:
-    if letter.lower() in _CLASSES:
-        characters = _CLASSES[letter.lower()]
-        if letter.islower():
-            return characters if inside else f"[{characters}]"
-        if inside:
-            # The complement of a class within a class: by its ranges.
-            return {"D": r"\x00-/:-\U0010ffff", "W": r"\x00-/:-@\[-\^`{-\U0010ffff"}.get(letter, r"\S")
-        return f"[^{characters}]"
+def _class(pattern: str, at: int) -> tuple[str, int]:
+    """The class whose bracket stands in front of `at`, and the place behind it."""
+    negated = pattern.startswith("^", at)
+    at += negated
+    made: list[str] = []
+    while low := _ATOM.match(pattern, at):
+        at = low.end()
+        made.append(_member(low[0]))
+        if pattern.startswith("-", at) and (high := _ATOM.match(pattern, at + 1)):
+            at = high.end()
+            # Beside a class a hyphen is a hyphen.
+            is_range = low[0][1:] not in _CLASSES and high[0][1:] not in _CLASSES
+            made += ["-" if is_range else r"\-", _member(high[0])]
+    if at == len(pattern):
+        raise Unjudged(f"a class has no end in {pattern!r}")
+    if not made:
+        return "(?s:.)" if negated else "(?!)", at + 1
+    return f"[{'^' if negated else ''}{''.join(made)}]", at + 1
+
+
+def _member(atom: str) -> str:
+    """A character or a class between brackets."""
+    if len(atom) == 2:
+        return _CLASSES.get(atom[1]) or _escape(atom[1], inside=True)
+    return f"\\{atom}" if atom in "[^-&|~" else atom
+
+
+def _escape(letter: str, *, inside: bool = False) -> str:
+    if letter in _CLASSES:
+        return f"[{_CLASSES[letter]}]"
     if letter in "bB" and not inside:
         return {"b": r"(?a:\b)", "B": r"(?a:\B)"}[letter]
     if letter.isalnum() and letter not in "bBfnrtvxu0123456789":

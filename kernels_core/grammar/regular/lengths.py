@@ -61,18 +61,15 @@ def _solve(item: Language, least: int, most: int | None, cases: list[int]) -> La
     low, high = length_range(item)
     if low >= least and (most is None or (high is not None and high <= most)):
         return item
+    if (high is not None and high < least) or (most is not None and low > most):
+        return NOTHING
     cases[0] -= 1
     if cases[0] < 0:
         return None
     match item:
         case Words():
             return Words(frozenset(w for w in item.words if least <= len(w) and (most is None or len(w) <= most)))
-        case Chars():
-            return NOTHING
-        case Alt():
-            parts = [_solve(part, least, most, cases) for part in item.items]
-            return None if any(part is None for part in parts) else union(*(part for part in parts if part))
-        case Loop() | Cat():
+        case Alt() | Loop() | Cat():
             return _solve_sequence(item.items if isinstance(item, Cat) else (item,), least, most, cases)
         case _:
             return None
@@ -106,12 +103,9 @@ def _solve_sequence(items: tuple[Language, ...], least: int, most: int | None, c
     if not width:
         return None
     fewest = max(part.least, -((fixed - least) // width) if least > fixed else 0)
-    if most is None:
-        top = part.most
-    elif most < fixed:
-        return NOTHING
-    else:
-        top = (most - fixed) // width if part.most is None else min(part.most, (most - fixed) // width)
+    top = part.most
+    if most is not None:
+        top = (most - fixed) // width if top is None else min(top, (most - fixed) // width)
     middle = loop(part.item, fewest, top)
     return concat(*items[: variable[0]], middle, *items[variable[0] + 1 :])
 

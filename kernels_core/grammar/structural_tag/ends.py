@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import AnyStr
 
+from ...clock import look
 from .. import nodes
 from ..ir import Literal, Node, Seq, TokenSet
 from .tokens import Spellings
@@ -73,9 +75,18 @@ def crosses(watched: Iterable[str], ends: Iterable[bytes]) -> tuple[str, str] | 
     """A watched string that may begin in front of an end and end inside of it, or with it; and that end."""
     for end in (text.decode() for text in ends):
         for text in watched:
-            if any(end.startswith(text[-size:]) for size in range(1, min(len(text) - 1, len(end)) + 1)):
+            if _overlap(text, end, len(text) - 1):
                 return text, end
     return None
+
+
+def _overlap(text: AnyStr, behind: AnyStr, most: int) -> bool:
+    """Whether some end of `text`, of at most `most` letters, is a beginning of `behind`."""
+    for size in range(1, min(most, len(behind)) + 1):
+        look(1 + size // 256)
+        if behind.startswith(text[-size:]):
+            return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +121,7 @@ class FreeText:
             if isinstance(tag, Seq) and isinstance(tag.items[0], Literal):
                 front = tag.items[0].value
                 for text in watched:
-                    sizes = range(1, min(len(front), len(text)) + 1)
-                    if text in front or any(text.endswith(front[:size]) for size in sizes):
+                    if text in front or _overlap(text, front, len(text)):
                         return front.decode(), text.decode(errors="replace")
         return None
 

@@ -9,16 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import (
+    BudgetExceededError,
     GrammarCompiler,
     GrammarError,
     GrammarMatcher,
     GrammarSyntaxError,
     InvalidStructuralTagError,
+    TimeLimit,
     TokenizerInfo,
     UnsupportedSchemaError,
 )
 from kernels_core.grammar import nodes
 from kernels_core.grammar.ir import Node, TokenSet
+from kernels_core.grammar.structural_tag.ends import End, FreeText, crosses
 from kernels_core.grammar.structural_tag.tokens import Spellings
 from tests.grammar.structural_tag.driver import ANY, INFO, Format, Judge, check, const, seq, tag, token, whole
 
@@ -142,3 +145,16 @@ def test_the_longest_name_at_a_place_is_meant(names: set[str], texts: list[str])
         assert spellings.parts(text) == parts
         meant.update(number for part in parts if isinstance(part, TokenSet) for number in part.ids)
     assert spellings.named(texts) == tuple(sorted(meant))
+
+
+def test_long_ends_look_at_the_clock() -> None:
+    """All ends of a long string are compared with the beginnings of another."""
+    watched, end = "a" * 2_000 + "b", "a" * 2_000
+    assert crosses([watched], [end.encode()]) is None
+    with pytest.raises(BudgetExceededError), TimeLimit(0, looks=50):
+        crosses([watched], [end.encode()])
+    trigger = nodes.seq((nodes.literal(end.encode()), TokenSet((4,))))
+    free = FreeText([(trigger, nodes.seq(()))], True, (watched.encode(),))
+    assert free.clash(End()) is None
+    with pytest.raises(BudgetExceededError), TimeLimit(0, looks=50):
+        free.clash(End())
