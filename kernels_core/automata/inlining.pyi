@@ -23,6 +23,7 @@ def named_tokens(rules: dict[str, Rule]) -> set[int]: ...
 
 class _Limits:
     flat: Final[bool]
+    most_states: Final[int]
 
 class Inlining:
     ir: Final[GrammarIR]
