@@ -66,15 +66,15 @@ class Core:
         self._known = Known()  # by parser state
         self._observers: list[Callable[[Change], None]] = []
         compiled = document.compile(self.compiler)
-        self._start(compiled, None, GrammarMatcher(compiled))
+        matcher = GrammarMatcher(compiled)
+        self._start(compiled, None, matcher, _listening(matcher))
 
-    def _start(self, compiled: CompiledGrammar, shadow: Shadow | None, matcher: GrammarMatcher) -> None:
+    def _start(self, compiled: CompiledGrammar, shadow: Shadow | None, matcher: GrammarMatcher, log: CacheLog) -> None:
         self.compiled = compiled
         self._shadow = shadow
         self._looked_at: Grammar | None = None
         self.matcher = matcher  # never moved: a fork that has moved comes in its place
-        self.log = CacheLog(matcher)
-        self.log.listen(matcher)
+        self.log = log
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
@@ -85,8 +85,7 @@ class Core:
         except BaseException:
             vars(self).update(before)
             self.undo.reset(edits)
-            if self.run is None:
-                self.log.listen(self.matcher)
+            self._listen(self.matcher)
             for known in (self.seen, self._known, self.continuations):
                 known.clear()
             raise
@@ -245,15 +244,21 @@ class Core:
         shared = min(self.tape.shared(tape), Place(self.place.index))
         matcher, fills = self.matcher.fork(), self.fills.until(shared.index)
         matcher.rollback(matcher.num_steps - shared.index)
-        _walk(matcher, fills, tape)
+        try:
+            self._listen(matcher)
+            _walk(matcher, fills, tape)
+        except BaseException:
+            self._listen(self.matcher)
+            raise
         self.tape, self.fills = tape, fills
         self._stand(matcher, tape.end)
 
     def run_on(self, compiled: CompiledGrammar, shadow: Shadow, tape: Tape) -> None:
         """Run another engine from now on, from the beginning of `tape` to its end."""
         matcher, fills = GrammarMatcher(compiled), Fills()
+        log = _listening(matcher)
         _walk(matcher, fills, tape)
-        self._start(compiled, shadow, matcher)
+        self._start(compiled, shadow, matcher, log)
         self._known.clear()
         self.continuations.clear()
         self.tape, self.fills = tape, fills
@@ -261,10 +266,14 @@ class Core:
 
     def _stand(self, matcher: GrammarMatcher, place: Place) -> None:
         """Be where `matcher` has gone."""
-        if matcher is not self.matcher and self.run is None:  # which has a matcher that is listened to
-            self.log.listen(matcher)
+        self._listen(matcher)
         self.matcher, self.place = matcher, place
         self.seen.clear()
+
+    def _listen(self, matcher: GrammarMatcher) -> None:
+        """Keep what becomes of the masks of `matcher`, unless a generation is under way, whose masks are kept."""
+        if self.run is None:
+            self.log.listen(matcher)
 
     # -- edits -------------------------------------------------------------------------------------------------------
 
@@ -298,6 +307,12 @@ class Core:
         if not text.startswith(before.text):
             self.undo.keep(before)
         self.rest = b""
+
+
+def _listening(matcher: GrammarMatcher) -> CacheLog:
+    log = CacheLog(matcher)
+    log.listen(matcher)
+    return log
 
 
 def _walk(matcher: GrammarMatcher, fills: Fills, tape: Tape) -> None:
