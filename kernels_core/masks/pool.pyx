@@ -48,7 +48,7 @@ from kernels_core.masks.trie_walk cimport Suffix, suffix_of
 
 from kernels_core.errors import PoolFileError
 
-LAYOUT = 7
+LAYOUT = 8
 DIGEST = 16     # bytes
 cdef size_t MAX_UNIONS = 1 << 24      # bytes
 
