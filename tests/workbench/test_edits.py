@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -313,6 +314,27 @@ def test_an_edit_that_is_interrupted_leaves_all_as_it_was(
     assert not session.edits.can_redo
     session.undo()
     assert (session.text, core.matcher.text) == (b"[true,", b"[true,")
+
+
+def test_a_byte_is_asked_for_and_read_at_one_place(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.read("[tru")
+    next_bytes, lock = Inspector.next_bytes, session._core.lock
+
+    def move() -> None:
+        if lock.acquire(0):
+            session.seek(b"")
+            lock.release()
+
+    def asked(inspector: Inspector) -> bytes:
+        found = next_bytes(inspector)
+        other = Thread(target=move)
+        other.start()
+        other.join()
+        return found
+
+    monkeypatch.setattr(Inspector, "next_bytes", asked)
+    session.edits.byte()
+    assert session.text == b"[true"
 
 
 def test_a_run_that_cannot_begin_changes_nothing(session: Session) -> None:

@@ -96,13 +96,17 @@ class Edits:
                 raise StepError(f"{byte} is not a byte: 0 to 255")
             self.step(bytes((byte,)))
             return
-        if self._core.move_to(lambda: self._core.tape.after(self._core.place, "byte")):
-            return
-        possible = self._inspect.next_bytes()
-        if len(possible) != 1:
-            reading = self._inspect.explain(b"")
-            raise StepError(f"one of {len(possible)} bytes must be named: {reading.message}", reading)
-        self.step(possible)
+        core = self._core
+        with core.lock:
+            if (place := core.tape.after(core.place, "byte")) is not None:
+                core.go(place)
+            else:
+                possible = self._inspect.next_bytes()
+                if len(possible) != 1:
+                    reading = self._inspect.explain(b"")
+                    raise StepError(f"one of {len(possible)} bytes must be named: {reading.message}", reading)
+                core.commit(Step(0, possible))
+        core.tell("place")
 
     def type(self, text: str | bytes) -> None:
         """Read `text` on from the place in the tokenizer's tokens, as one edit; the steps before it stay as they are.
