@@ -186,4 +186,4 @@ def test_referee() -> None:
     assert Referee({}).complaint("{]") is not None
     with pytest.raises(Unjudged):
         Referee({}).complaint('{"a": 1, "a": 2}')
-    assert python_pattern(r"[\d.$]\.(?<n>[^\w])") == r"[0-9.$]\.(?P<n>[^A-Za-z0-9_])"
+    assert python_pattern(r"[\d.$]\.(?<n>[^\w])") == r"[0-9.$]\.(?<n>[^A-Za-z0-9_])"

@@ -13,6 +13,9 @@ from workbench.comparing.hunting import _referee
 from workbench.comparing.referee import Referee, Unjudged
 from workbench.languages import Source
 
+SLOW = r"^(a|a|a)*$"
+LONG = "a" * 40 + "!"
+
 
 @pytest.fixture
 def asked() -> Iterator[tuple[str, list[str]]]:
@@ -131,3 +134,67 @@ def test_numbers_are_exact_behind_a_reference_to_a_named_draft(reference: str) -
     referee = Referee(schema, {"https://a.test/n.json": schema | {"$id": "https://a.test/n.json"}})
     assert referee.complaint('{"a": {"n": 1.0}}') is None
     assert referee.complaint('{"a": {"n": 1.5}}') is not None
+
+
+@pytest.mark.parametrize("pattern", ["a++", "a{2}+", "a*{3}", "(?i)a", "(?>a)", "(?#a)", r"(a)\1"])
+def test_patterns_that_ecma_262_does_not_have_are_not_judged(pattern: str) -> None:
+    with pytest.raises(Unjudged):
+        Referee({"pattern": pattern})
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "valid"),
+    [
+        ("^a{,3}$", "aa", False),
+        ("^a{,3}$", "a{,3}", True),
+        (r"^\ud83d\ude00$", "\U0001f600", True),
+        (r"^[\ud83d\ude00-\ud83d\ude4f]$", "\U0001f610", True),
+        (r"^[\ud83d\ude00-\ud83d\ude4f]$", "\U0001f650", False),
+        (r"^a\b.\b$", "a\u00e9", False),
+        (r"^(?<n>a+?)(?:b{2,}|c*)(?=$)(?<!x)$", "abb", True),
+    ],
+)
+def test_patterns_are_those_of_ecma_262(pattern: str, text: str, valid: bool) -> None:
+    assert (Referee({"pattern": pattern}).complaint(json.dumps(text)) is None) is valid
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"pattern": SLOW}, json.dumps(LONG)),
+        ({"patternProperties": {SLOW: True}}, json.dumps({LONG: 1})),
+        ({"additionalProperties": False, "patternProperties": {SLOW: True}}, json.dumps({LONG: 1})),
+        ({"unevaluatedProperties": False, "patternProperties": {SLOW: True}}, json.dumps({LONG: 1})),
+        ({"unevaluatedProperties": False, "$ref": "a.json"}, json.dumps({LONG: 1})),
+    ],
+)
+def test_a_pattern_is_not_searched_for_ever(schema: dict[str, object], text: str) -> None:
+    referee = Referee(schema, {"a.json": {"patternProperties": {SLOW: True}}})
+    with pytest.raises(Unjudged, match="search"):
+        referee.complaint(text)
+
+
+def test_members_that_no_pattern_names_are_judged() -> None:
+    referee = Referee(
+        {"properties": {"a": {}}, "patternProperties": {"^b": {}}, "additionalProperties": {"type": "null"}}
+    )
+    assert referee.complaint('{"a": 1, "bc": 2, "c": null}') is None
+    assert "$.c: 3" in str(referee.complaint('{"a": 1, "bc": 2, "c": 3}'))
+
+
+def test_a_schema_that_is_nested_too_deeply_is_not_judged() -> None:
+    schema: dict[str, object] = {}
+    for _ in range(5_000):
+        schema = {"items": schema}
+    for named in (schema, schema | {"$schema": "https://json-schema.org/draft/2020-12/schema"}):
+        with pytest.raises(Unjudged, match="nested"):
+            Referee(named)
+
+
+def test_subschemas_of_another_draft_are_not_judged() -> None:
+    other = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "integer"}
+    with pytest.raises(Unjudged, match="draft"):
+        Referee({"$ref": "a.json"}, {"a.json": other})
+    with pytest.raises(Unjudged, match="draft"):
+        Referee({"$schema": "https://json-schema.org/draft/2020-12/schema", "items": other | {"$id": "b"}})
+    assert Referee({"properties": {"$schema": {"type": "string"}}}).complaint('{"$schema": "a"}') is None

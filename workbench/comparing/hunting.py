@@ -435,8 +435,8 @@ class _Search:
             complaint = self.referee.complaint(whole.decode())
         except UnicodeDecodeError:
             return Verdict(False, "not UTF-8", goes_on.label)
-        except (Unjudged, RecursionError) as error:
-            return Verdict(None, str(error) or type(error).__name__, None)
+        except Unjudged as error:
+            return Verdict(None, str(error), None)
         if complaint is None:
             return Verdict(True, "", refuses.label)
         return Verdict(False, clip(complaint, 200), goes_on.label)

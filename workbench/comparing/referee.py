@@ -1,10 +1,11 @@
 r"""A second opinion on JSON texts: the `jsonschema` library, taught what it leaves to Python.
 
 The library reads numbers as floats and patterns as Python's `re`.  Here numbers are exact decimals, and patterns are
-rewritten so that `re` reads them as ECMA-262 does (`$` is the end of the text, `\d` an ASCII digit, `.` no line end).
-What it still cannot judge raises `Unjudged`: an object with a repeated name (JSON leaves open which one counts), a
-number whose exact value is astronomically long, a pattern or a reference that the library refuses, a string of a format
-that it does not check.  No clock runs: a pattern that `re` searches exponentially long is waited for.
+rewritten so that Python reads them as ECMA-262 does (`$` is the end of the text, `\d` an ASCII digit, `.` no line end)
+and searched by the library `regex`, which has a clock.  What still cannot be judged raises `Unjudged`: an object with a
+repeated name (JSON leaves open which one counts), a number whose exact value is astronomically long, a subschema of
+another draft, a reference that the library refuses, a pattern that Python does not have or searches too long (or would
+search without a clock: `unevaluatedProperties` beside `patternProperties`), a string of a format that is not checked.
 
 The library is imported where a text is judged: it compiles dozens of grammars when it is imported, which is most of
 the time in which a first screen opens.
@@ -17,8 +18,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,7 +40,13 @@ _CLASSES = {
     r"\u3001-\ufefe\uff00-\U0010ffff",
 }
 # What stands for a character, or a class, between brackets.
-_ATOM = re.compile(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|.)|[^\\\]]", re.DOTALL)
+_PAIR = r"u[dD][89ABab][0-9A-Fa-f]{2}\\u[dD][C-Fc-f][0-9A-Fa-f]{2}"
+_ATOM = re.compile(rf"\\(?:{_PAIR}|x[0-9A-Fa-f]{{2}}|u[0-9A-Fa-f]{{4}}|.)|[^\\\]]", re.DOTALL)
+_REPEAT = re.compile(r"(?:[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??")
+# What may follow the bracket of a group.
+_GROUP = re.compile(r"(?!\?)|\?(?::|<?[=!]|<[A-Za-z_]\w*>)")
+_MAX_SECONDS = 0.5
+"""Of one search."""
 # Of an address the library asks for an `@` alone, and a pattern it reads as Python's: of such texts it is right.
 _WORD = r"[\w!#$%&'*+/=?^`{|}~-]+"
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
@@ -54,12 +63,21 @@ class Unjudged(Exception):
     """The library cannot say whether a text is valid; the message says why."""
 
 
+@contextmanager
+def _shallow(what: str) -> Iterator[None]:
+    try:
+        yield
+    except RecursionError:
+        raise Unjudged(f"{what} is nested too deeply") from None
+
+
 class Referee:
     """Judges texts by one schema.  Raises `Unjudged` where the library takes no such schema.
 
     resources: the documents that its references name by URI, as values or as JSON text.  Others are never fetched.
     """
 
+    @_shallow("a schema")
     def __init__(self, schema: object, resources: Mapping[str, object] | None = None) -> None:
         import jsonschema
         from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
@@ -70,13 +88,25 @@ class Referee:
         checker = chosen.TYPE_CHECKER
         if chosen is not jsonschema.Draft4Validator:
             checker = checker.redefine("integer", lambda _, value: _is_integer(value))
-        keywords = {"multipleOf": _multiple_of, "format": _format}
+        documents = {
+            uri: json.loads(document) if isinstance(document, str | bytes) else document
+            for uri, document in (resources or {}).items()
+        }
+        keywords = {
+            "multipleOf": _multiple_of,
+            "format": _format,
+            "pattern": _pattern,
+            "patternProperties": _pattern_properties,
+            "additionalProperties": partial(_additional_properties, chosen.VALIDATORS["additionalProperties"]),
+        }
+        if '"patternProperties"' in json.dumps([schema, documents]):
+            keywords["unevaluatedProperties"] = _unevaluated_properties
         kind = jsonschema.validators.extend(chosen, keywords, type_checker=checker)
         draft = specification_with(chosen.META_SCHEMA["$schema"])
-        named: list[tuple[str, Resource[Any]]] = []
-        for uri, document in (resources or {}).items():
-            value = json.loads(document) if isinstance(document, str | bytes) else document
-            named.append((uri, Resource.from_contents(_rewritten(_exact(value), chosen), draft)))
+        named: list[tuple[str, Resource[Any]]] = [
+            (uri, Resource.from_contents(_rewritten(_exact(document), chosen), draft))
+            for uri, document in documents.items()
+        ]
         # A registry of one's own: the library's default one asks the network.
         registry = REGISTRY.with_resources(named)
         self._validator = kind(
@@ -106,18 +136,16 @@ class Referee:
         return f"{worst.json_path}: {worst.message}"
 
 
+@_shallow("a text")
 def read_text(text: str) -> object:
     """The value of a JSON text, numbers exactly; `Unjudged` for a repeated name or a number too long to tell."""
-    try:
-        return json.loads(
-            text,
-            object_pairs_hook=_no_repeats,
-            parse_float=_decimal,
-            parse_int=_integer,
-            parse_constant=_constant,
-        )
-    except RecursionError:
-        raise Unjudged("a text is nested too deeply") from None
+    return json.loads(
+        text,
+        object_pairs_hook=_no_repeats,
+        parse_float=_decimal,
+        parse_int=_integer,
+        parse_constant=_constant,
+    )
 
 
 def _constant(name: str) -> object:
@@ -176,6 +204,44 @@ def _format(validator: Any, name: str, value: object, _: object) -> Iterator[Val
         yield ValidationError(error.message)
 
 
+def _finds(pattern: str, text: str) -> bool:
+    import regex  # type: ignore[import-untyped]
+
+    try:
+        return regex.search(pattern, text, regex.ASCII, timeout=_MAX_SECONDS) is not None
+    except TimeoutError:
+        raise Unjudged(f"Python searches too long for {pattern!r}") from None
+
+
+def _pattern(validator: Any, pattern: str, value: object, _: object) -> Iterator[ValidationError]:
+    from jsonschema import ValidationError
+
+    if isinstance(value, str) and not _finds(pattern, value):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+def _pattern_properties(
+    validator: Any, patterns: Mapping[str, object], value: object, _: object
+) -> Iterator[ValidationError]:
+    for name, member in value.items() if isinstance(value, dict) else ():
+        for pattern, part in patterns.items():
+            if _finds(pattern, name):
+                yield from validator.descend(member, part, path=name, schema_path=pattern)
+
+
+def _additional_properties(
+    of_others: Any, validator: Any, part: object, value: object, schema: Mapping[str, Any]
+) -> Iterator[ValidationError]:
+    patterns = schema.get("patternProperties", ())
+    if isinstance(value, dict):
+        value = {name: one for name, one in value.items() if not any(_finds(pattern, name) for pattern in patterns)}
+    yield from of_others(validator, part, value, {"properties": schema.get("properties", {})})
+
+
+def _unevaluated_properties(*_: object) -> Iterator[ValidationError]:
+    raise Unjudged("patterns of names beside `unevaluatedProperties`, which the library searches without a clock")
+
+
 def _exact(document: object) -> object:
     """The same JSON value with decimals for floats."""
     return json.loads(json.dumps(document), parse_float=Decimal)
@@ -201,7 +267,7 @@ def _draft(schema: object) -> Any:
 def _rewritten(schema: object, chosen: Any) -> object:
     """A schema with patterns as Python reads them.
 
-    It does not name the chosen draft: where a reference leads to that name, the library takes its own validator.
+    It names no draft: where a reference leads to such a name, the library takes its own validator.
     """
     from jsonschema.validators import validator_for
 
@@ -211,7 +277,9 @@ def _rewritten(schema: object, chosen: Any) -> object:
         return schema
     made: dict[str, object] = {}
     for word, value in schema.items():
-        if word == "$schema" and isinstance(value, str) and validator_for({word: value}, default=None) is chosen:
+        if word == "$schema" and isinstance(value, str):
+            if validator_for({word: value}, default=chosen) is not chosen:
+                raise Unjudged("a subschema of another draft")
             continue
         if word == "pattern" and isinstance(value, str):
             made[word] = python_pattern(value)
@@ -229,26 +297,34 @@ def _rewritten(schema: object, chosen: Any) -> object:
 
 
 def python_pattern(pattern: str) -> str:
-    """An ECMA-262 pattern for Python's `re.search`; `Unjudged` where that has no such thing."""
+    """An ECMA-262 pattern for `regex.search`, with the flag ASCII; `Unjudged` where that has no such thing."""
+    import regex  # type: ignore[import-untyped]
+
     made: list[str] = []
     at = 0
     while at < len(pattern):
-        piece = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
+        if repeat := _REPEAT.match(pattern, at):
+            made.append(repeat[0])
+            at = repeat.end()
+            if _REPEAT.match(pattern, at):
+                raise Unjudged(f"ECMA-262 has nothing to repeat in {pattern!r}")
+            continue
+        atom = _ATOM.match(pattern, at)
+        piece = atom[0] if atom else pattern[at]
         at += len(piece)
-        if len(piece) == 2:
-            made.append(_escape(piece[1]))
+        if len(piece) > 1:
+            made.append(_escape(piece))
         elif piece == "[":
             read, at = _class(pattern, at)
             made.append(read)
-        elif piece == "(" and pattern.startswith("?<", at) and pattern[at + 2 : at + 3] not in ("=", "!"):
-            made.append("(?P<")
-            at += 2
+        elif piece == "(" and not _GROUP.match(pattern, at):
+            raise Unjudged(f"ECMA-262 has no such group in {pattern!r}")
         else:
-            made.append({"$": r"\Z", ".": r"[^\n\r\u2028\u2029]"}.get(piece, piece))
+            made.append({"$": r"\Z", ".": r"[^\n\r\u2028\u2029]", "{": r"\{"}.get(piece, piece))
     found = "".join(made)
     try:
-        re.compile(found)
-    except (re.error, OverflowError) as error:
+        regex.compile(found, regex.ASCII)
+    except (regex.error, OverflowError) as error:
         raise Unjudged(f"Python has no pattern {pattern!r}: {error}") from None
     return found
 
@@ -275,16 +351,18 @@ def _class(pattern: str, at: int) -> tuple[str, int]:
 
 def _member(atom: str) -> str:
     """A character or a class between brackets."""
-    if len(atom) == 2:
-        return _CLASSES.get(atom[1]) or _escape(atom[1], inside=True)
+    if len(atom) > 1:
+        return _CLASSES.get(atom[1:]) or _escape(atom)
     return f"\\{atom}" if atom in "[^-&|~" else atom
 
 
-def _escape(letter: str, *, inside: bool = False) -> str:
+def _escape(piece: str) -> str:
+    letter = piece[1:]
     if letter in _CLASSES:
         return f"[{_CLASSES[letter]}]"
-    if letter in "bB" and not inside:
-        return {"b": r"(?a:\b)", "B": r"(?a:\B)"}[letter]
-    if letter.isalnum() and letter not in "bBfnrtvxu0123456789":
-        raise Unjudged(f"Python has no escape \\{letter}")
-    return f"\\{letter}"
+    if len(letter) > 5:  # a pair of surrogates
+        character: str = json.loads(f'"{piece}"')
+        return f"\\U{ord(character):08x}"
+    if letter.isalnum() and len(letter) == 1 and letter not in "bBfnrtv0":
+        raise Unjudged(f"Python has no escape {piece}")
+    return piece
