@@ -277,6 +277,11 @@ def fails(*_arguments: object) -> None:
         lambda session: session.edits.keep([ord("["), 256, ord(",")], b"[true,12"),
         lambda session: session.undo(),
         lambda session: session.edits.restore(),
+        lambda session: session.step("2"),
+        lambda session: session.edits.take(ord("2")),
+        lambda session: session.back(),
+        lambda session: session.goto(0),
+        lambda session: session.edits.byte(ord("2")),
     ],
 )
 def test_an_edit_that_is_interrupted_leaves_all_as_it_was(

@@ -190,28 +190,32 @@ class Core:
 
         While a generation runs, it asks, and nobody is to be there first.
         """
-        if not self.place.offset and self.run is None:
-            self.fills.ask(self.matcher, self.place.index)
+        self._ask(self.matcher, self.fills, self.place)
+
+    def _ask(self, matcher: GrammarMatcher, fills: Fills, place: Place) -> None:
+        if not place.offset and self.run is None:
+            fills.ask(matcher, place.index)
 
     # -- moving ------------------------------------------------------------------------------------------------------
 
     def commit(self, step: Step) -> None:
         """Take a step that the shadow allows, in the place of what was undone."""
         self.ask()  # nobody came to the beginning
-        matcher = self.matcher.fork()
-        if self.place.offset:  # what was read of a token becomes a step of its own
-            matcher.rollback(self.place.offset)
-            play(matcher, self.tape.between(Place(self.place.index), self.place))
-        play(matcher, [step])
+        with self._moving() as matcher:
+            if self.place.offset:  # what was read of a token becomes a step of its own
+                matcher.rollback(self.place.offset)
+                play(matcher, self.tape.between(Place(self.place.index), self.place))
+            play(matcher, [step])
+            place, fills = Place(matcher.num_steps), self.fills.until(self.place.index)
+            self._ask(matcher, fills, place)
         if self.place == self.tape.end and not self.rest:
             self.undo.note(len(self.tape), self.run)  # all steps of a generation are one edit
         else:
             self.drop(self.text + step.data, self.run)
         self.tape.cut(self.place)
-        self.fills.cut(self.place.index)
         self.tape.append(step)
-        self._stand(matcher, self.tape.end)
-        self.ask()
+        self.fills = fills
+        self._stand(matcher, place)
 
     def move_to(self, choose: Callable[[], Place | None]) -> bool:
         """Put the matcher where `choose` says, within the history; False when it says nowhere or here.
@@ -228,28 +232,25 @@ class Core:
 
     def go(self, place: Place) -> None:
         """Put the matcher at another place of the tape: whole steps are one move each, the rest goes byte by byte."""
-        here, matcher, tape = self.place, self.matcher.fork(), self.tape
-        if here.index == place.index:
-            matcher.rollback(here.offset - place.offset)
-            read_bytes(matcher, tape.data[tape.position(here) : tape.position(place)])
-        else:
-            matcher.rollback(here.offset + max(0, here.index - place.index))
-            play(matcher, tape.between(Place(min(here.index, place.index)), Place(place.index)))
-            read_bytes(matcher, tape.data[tape.position(Place(place.index)) : tape.position(place)])
+        here, tape = self.place, self.tape
+        with self._moving() as matcher:
+            if here.index == place.index:
+                matcher.rollback(here.offset - place.offset)
+                read_bytes(matcher, tape.data[tape.position(here) : tape.position(place)])
+            else:
+                matcher.rollback(here.offset + max(0, here.index - place.index))
+                play(matcher, tape.between(Place(min(here.index, place.index)), Place(place.index)))
+                read_bytes(matcher, tape.data[tape.position(Place(place.index)) : tape.position(place)])
+            self._ask(matcher, self.fills, place)
         self._stand(matcher, place)
-        self.ask()
 
     def arrive(self, tape: Tape) -> None:
         """Stand at the end of `tape`, which the shadow allows."""
         shared = min(self.tape.shared(tape), Place(self.place.index))
-        matcher, fills = self.matcher.fork(), self.fills.until(shared.index)
-        matcher.rollback(matcher.num_steps - shared.index)
-        try:
-            self._listen(matcher)
+        fills = self.fills.until(shared.index)
+        with self._moving() as matcher:
+            matcher.rollback(matcher.num_steps - shared.index)
             _walk(matcher, fills, tape)
-        except BaseException:
-            self._listen(self.matcher)
-            raise
         self.tape, self.fills = tape, fills
         self._stand(matcher, tape.end)
 
@@ -264,9 +265,19 @@ class Core:
         self.tape, self.fills = tape, fills
         self._stand(matcher, tape.end)
 
+    @contextmanager
+    def _moving(self) -> Iterator[GrammarMatcher]:
+        """A fork of the matcher, to go on and to be asked; where that is broken off, the session stays."""
+        matcher = self.matcher.fork()
+        try:
+            self._listen(matcher)
+            yield matcher
+        except BaseException:
+            self._listen(self.matcher)
+            raise
+
     def _stand(self, matcher: GrammarMatcher, place: Place) -> None:
         """Be where `matcher` has gone."""
-        self._listen(matcher)
         self.matcher, self.place = matcher, place
         self.seen.clear()
 
