@@ -154,7 +154,7 @@ def reasoned(
             return answer
         case "enabled":
             begin = "" if opened else opening
-            inside = any_text() if excludes is None else careful
+            inside = any_text() if opened and excludes is None else careful
             return sequence(tag(begin, inside, closing), *([const(gap)] if gap else []), answer)
         case "auto":
             block = sequence(tag(opening, careful, closing), *([const(gap)] if gap else []))

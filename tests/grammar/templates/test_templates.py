@@ -333,8 +333,9 @@ def test_reasoning(model: str, opening: str, closing: str) -> None:
 def test_reasoning_that_the_model_opens(model: str, opening: str, closing: str) -> None:
     call, text = calls_of(model, ("add", CALL)), TEXT[model]
     thought = f"{opening}Hm.{closing}"
-    check(model, [thought + text, thought + call], [text, call, f"Hm.{closing}{text}"], reasoning="enabled")
-    check(model, [text, call, thought + text, thought + call], [f"{opening}Hm."], reasoning="auto")
+    twice = f"{opening}{thought}{text}"
+    check(model, [thought + text, thought + call], [text, call, f"Hm.{closing}{text}", twice], reasoning="enabled")
+    check(model, [text, call, thought + text, thought + call], [f"{opening}Hm.", twice], reasoning="auto")
     check(model, [text, call], [thought + text], reasoning="disabled")
 
 
