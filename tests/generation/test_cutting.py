@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from random import Random
@@ -113,6 +114,21 @@ def test_the_tokens_that_may_come_are_those_that_lead_to_a_text(healed: bytes, g
             assert cutting.take(token, matcher)
             written += ordinary[token]
             assert len(healed) - len(cutting.rest) == min(len(written), len(healed))
+
+
+def test_the_mask_of_a_healed_token_takes_the_time_of_its_list(
+    tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = Cutting._list
+
+    def slow(cutting: Cutting, matcher: GrammarMatcher | None) -> Any:
+        time.sleep(0.02)
+        return listed(cutting, matcher)
+
+    monkeypatch.setattr(Cutting, "_list", slow)
+    made = generate(tiny, "the quic", SCHEMA, healing=True, seed=1, max_tokens=3)
+    assert made.healed
+    assert made.steps[0].mask_ns >= 20_000_000
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS.values(), ids=GRAMMARS)

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from time import perf_counter_ns
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -93,6 +94,8 @@ class Cutting:
         """Of the healed bytes those that are to be written yet."""
         self.hidden = 0
         """How many bytes of the token that was taken last are healed ones, and no text."""
+        self.listed_ns = 0
+        """How long the last list of `ids` took."""
         self._info = info
         self._vocabulary = info.decoded_vocab
         self._silent = frozenset(info.special_token_ids) | frozenset(info.stop_token_ids)
@@ -141,7 +144,9 @@ class Cutting:
         if not self.rest:
             return None
         if self._listed is None or self._listed[0] != self.rest:
+            began = perf_counter_ns()
             self._listed = self.rest, self._list(matcher)
+            self.listed_ns = perf_counter_ns() - began
         return self._listed[1]
 
     def _list(self, matcher: GrammarMatcher | None) -> npt.NDArray[np.int64]:

@@ -44,15 +44,15 @@ class Recorder:
         self._took_ns = 0
 
     def draws(self, row: Row, token: int, logits: torch.Tensor, seen: DrawnFrom) -> None:
-        arrived = time.perf_counter_ns()
-        model_ns, cutting = self._run.wait(), row.cutting
+        cutting = row.cutting
+        ids = None if cutting is None else cutting.ids(row.matcher)
+        arrived, model_ns = time.perf_counter_ns(), self._run.wait()
         event: FillEvent | None = None
-        mask_ns = 0 if row.matcher is None else seen.masks_ns
-        began = time.perf_counter_ns()
-        if cutting is not None and (ids := cutting.ids(row.matcher)) is not None:
+        mask_ns, listed_ns = 0 if row.matcher is None else seen.masks_ns, 0
+        if cutting is not None and ids is not None:
             allowed = np.zeros_like(self._allowed)
             allowed[ids] = True
-            mask_ns = time.perf_counter_ns() - began
+            mask_ns = listed_ns = cutting.listed_ns
         else:
             allowed = _allowed_by(seen.masks, seen.number, len(self._allowed))
             if self._log.asked > self._masks_before:
@@ -93,7 +93,7 @@ class Recorder:
             "mask_ns": mask_ns,
             "model_ns": model_ns,
             "apply_ns": apply_ns,
-            "sample_ns": arrived - seen.began,
+            "sample_ns": arrived - seen.began - listed_ns,
         }
         self._took_ns = time.perf_counter_ns()
         self._drawn["record_ns"] = self._took_ns - arrived - apply_ns
