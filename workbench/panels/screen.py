@@ -438,7 +438,7 @@ class ScreenPanel(Panel, name="screen", title="Screen", tab="", rank=10):
             "running": session.model.is_running,
             "busy": self._doing(),
             "message": self.message or self.desk.trouble,
-            "note": f"{draft.status} {self._note}" if draft is not None and self._note else self._note or self._untold,
+            "note": self._note or self._untold,
             "back": bool(self._note),
             "offer": "" if self._offer is None else "read it as a regular expression",
             **(self.once("calls", session.document, lambda: _tool_choices(session.document)) if draft is None else {}),
