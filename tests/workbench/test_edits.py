@@ -355,7 +355,7 @@ def test_a_run_that_cannot_begin_changes_nothing(session: Session) -> None:
     assert session._core.version().same(before)
     assert session.document is document
     assert session._core.matcher.text == session.text == b'{"name":true'
-    assert told.count("tokenizer") == 2  # there, and back
+    assert told == []
     assert not session.model.is_running
     session.step("}")
     session.undo()

@@ -65,6 +65,7 @@ class Core:
         """The name of the vocabulary in whose place a model's came; "" where none did."""
         self._known = Known()  # by parser state
         self._observers: list[Callable[[Change], None]] = []
+        self._untold: list[Change] | None = None  # what nobody is to hear of yet
         compiled = document.compile(self.compiler)
         matcher = GrammarMatcher(compiled)
         self._start(compiled, None, matcher, _listening(matcher))
@@ -77,11 +78,15 @@ class Core:
         self.log = log
 
     @contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
-        """Where what is done within is broken off, by Ctrl-C too, all is as it was before it."""
+    def all_or_nothing(self) -> Iterator[list[Change]]:
+        """Where what is done within is broken off, by Ctrl-C too, all is as it was before it, and nobody has heard of
+        it.  Gives the list of what the caller tells the observers of, behind it."""
         before, edits = dict(vars(self)), self.undo.edits()
+        untold = [] if self._untold is None else self._untold
         try:
-            yield
+            self._untold = untold
+            yield untold
+            self._untold = before["_untold"]
         except BaseException:
             vars(self).update(before)
             self.undo.reset(edits)
@@ -105,8 +110,11 @@ class Core:
         return forget
 
     def tell(self, change: Change) -> None:
-        """Call the observers; the lock is not held."""
+        """Call the observers; the caller may hold the lock."""
         with self.lock:
+            if self._untold is not None:
+                self._untold.append(change)
+                return
             observers = list(self._observers)
         errors: list[Exception] = []
         for observer in observers:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 from kernels_core import GrammarMatcher
 from kernels_core.errors import MaskscopeError
 from workbench.generation.step import Step
-from workbench.session.core import Change, Core
+from workbench.session.core import Core
 from workbench.session.edits import Edits
 from workbench.session.history import Place
 from workbench.session.inspector import Inspector
@@ -140,12 +140,12 @@ class ModelLoop:
             )
         begin = tuple(options.get("begin", ()))
         options = {**options, "begin": begin} if begin else options
-        with self._told_of_errors(), core.lock:  # nobody opens another source before this has begun
+        with core.lock:  # nobody opens another source before this has begun
             if self.is_running:
                 raise RunError("a generation is already running in this session: call session.model.stop() first")
             if constrained and edits.draft is not None:
                 edits.draft.refuse()
-            with core.all_or_nothing():
+            with core.all_or_nothing() as untold:
                 with edits.as_one():
                     if core.tokenizer.info.fingerprint != model.tokenizer.info.fingerprint:
                         before = core.model_replaced or core.tokenizer.name
@@ -164,6 +164,8 @@ class ModelLoop:
                 core.run = run
             core.undo.join(run)  # taken back at once, with what made room for it
         try:
+            for change in dict.fromkeys(untold):
+                core.tell(change)
             core.tell("run")
             yield run
         finally:
@@ -172,20 +174,6 @@ class ModelLoop:
                     self._forget(run)
             if mine:
                 core.tell("run")
-
-    @contextmanager
-    def _told_of_errors(self) -> Iterator[None]:
-        """Tell the observers where a run takes back what it has told them, as it cannot begin."""
-        told: list[Change] = []
-        forget = self._core.on_change(told.append)
-        try:
-            yield
-        except BaseException:
-            for change in dict.fromkeys(told):
-                self._core.tell(change)
-            raise
-        finally:
-            forget()
 
     def _forget(self, run: Run) -> None:
         """Nothing steps the session any more; `run` leaves its trace."""
