@@ -196,10 +196,6 @@ class GrammarLogitsProcessor:
         behind = min(shared)
         # What a row has beyond what it shares with its old self is short: it is read in one transfer.
         tail: list[list[int]] = input_ids[:, behind:].tolist()
-        if group == 1 and behind == seen.shape[1]:
-            self._grow(tail)
-            self._seen = input_ids
-            return
         followed: list[_Row] = []
         for number, common in enumerate(shared):
             parent = number
@@ -211,20 +207,6 @@ class GrammarLogitsProcessor:
             tokens = tail[number][common - behind :] if common >= behind else input_ids[number, common:].tolist()
             followed.append(self._advanced(rows[parent], common - self._prompt_length, tokens, beams=group > 1))
         self._rows, self._seen = followed, input_ids
-
-    def _grow(self, tokens: list[list[int]]) -> None:
-        """Each row by some tokens; if the grammar forbids one, no row has moved."""
-        moved: list[tuple[GrammarMatcher, int]] = []
-        try:
-            for row, new in zip(self._rows, tokens, strict=True):
-                moved.append((row.matcher, row.matcher.num_steps))
-                _advance(row.matcher, new)
-        except ValueError:
-            for matcher, steps in moved:
-                matcher.rollback(matcher.num_steps - steps)
-            raise
-        for row, (matcher, steps) in zip(self._rows, moved, strict=True):
-            row.read += matcher.num_steps - steps
 
     def _begin(self, input_ids: _Ids) -> None:
         group = len(input_ids) // len(self._grammars)
