@@ -205,7 +205,7 @@ cdef class Identities:
             for other in called:
                 self.rule(other)
             return self._hash(b"rule" + self._describe(number, self.rules))
-        return self._hash(b"inside" + rule.key + rule.nfa.description(_unnamed, _unnamed))
+        return self._hash(b"inside" + rule.deferred.key + rule.nfa.description(_unnamed, _unnamed))
 
     def rule(self, int number):
         """The identity of a rule as 16 bytes."""
@@ -225,7 +225,7 @@ cdef class Identities:
             rule = lowering.rules[number]
             if rule.deferred is not None:
                 # Its key says all, whether it is lowered by now or not: a name must not change.
-                self.rules[number] = self._hash(b"deferred" + rule.key)
+                self.rules[number] = self._hash(b"deferred" + rule.deferred.key)
                 continue
             calls[number] = lowering.nfa(number).called()
             pending += calls[number]

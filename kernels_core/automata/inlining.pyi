@@ -16,7 +16,6 @@ class LoweredRule:
     mark: Final[int]
     item: Final[Node | None]
     path: Final[tuple[int, ...]]
-    key: Final[bytes | None]
     deferred: Final[DeferredRule | None]
 
 def named_tokens(rules: dict[str, Rule]) -> set[int]: ...

@@ -44,11 +44,6 @@ cdef class LoweredRule:
                                                None if self.max_iterations < 0 else self.max_iterations)
 
     @property
-    def key(self):
-        """Stands for the rule's language if its body was deferred (`ir.DeferredRule`); may have to be worked out."""
-        return None if self.deferred is None else self.deferred.key
-
-    @property
     def deferred(self):
         """The deferred rule that it is, or was; None for all others."""
         return self.ir.deferred(self.source) if self.item is None else None
