@@ -31,9 +31,18 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).resolve().parents[1]
 TOKEN: Final = "maskscope"
 START_SECONDS: Final = 60
+PATIENCE: Final = 300_000
+"""Milliseconds: a busy machine takes its time.  Beside other work the tour has taken a minute and a half."""
 KERNEL_IDLE: Final = """() => {
   const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
   return kernel && kernel.status === "idle" && kernel.connectionStatus === "connected";
+}"""
+# The counts of an earlier run would say at once that all has run.
+RUN_ALL: Final = """() => {
+  const cells = [...window.jupyterapp.shell.currentWidget.content.model.cells];
+  for (const cell of cells.filter((one) => one.type === "code")) cell.executionCount = null;
+  window.jupyterapp.commands.execute("notebook:run-all-cells");
+  return 1;
 }"""
 # Every code cell has an execution count and none is waiting.
 ALL_RUN: Final = """() => {
@@ -142,11 +151,11 @@ def open_notebook(page: Page, lab: Lab, notebook: str) -> None:
     """Open a notebook and wait for its kernel."""
     page.goto(lab.url(notebook))
     # The page says "idle" before there is a kernel at all, so ask the kernel itself.
-    page.wait_for_function(KERNEL_IDLE, timeout=60_000)
+    page.wait_for_function(KERNEL_IDLE, timeout=PATIENCE)
 
 
 def run_all(page: Page) -> None:
     """Run every cell and wait for the last.  The command's promise may never settle, so it is not awaited."""
-    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); return 1; }")
-    page.wait_for_function(ALL_RUN, timeout=120_000)
-    page.wait_for_function(KERNEL_IDLE, timeout=60_000)
+    page.evaluate(RUN_ALL)
+    page.wait_for_function(ALL_RUN, timeout=PATIENCE)
+    page.wait_for_function(KERNEL_IDLE, timeout=PATIENCE)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.lab import ROOT, Lab, open_notebook, run_all, write_notebook
 
@@ -26,13 +26,17 @@ session = wb.Session({GRAMMAR!r}, 'tekken')
 session.read('[ab,cd')
 explorer = wb.explore(session).under_the_hood()
 explorer"""
-BOXES = """node => [...node.querySelectorAll(
+BOXES = """async node => {
+  // What was heard is drawn, and what watches sizes has seen it.
+  for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
+  return [...node.querySelectorAll(
   ".ms-first-bar, .ms-ran, .ms-player, .ms-paper, .ms-first-foot, .ms-slot, .ms-bar")]
   .filter((one) => one.offsetParent).map((one) => {
     const box = one.getBoundingClientRect(), desk = node.getBoundingClientRect();
     const sizes = [box.left - desk.left, box.top - desk.top, box.width, box.height];
     return [one.className, ...sizes.map(Math.round)].join(" ");
-  })"""
+  });
+}"""
 
 
 def boxes(desk: Locator) -> list[str]:
@@ -62,19 +66,26 @@ class OpenDesk:
             self.find("hood").click()
         self.find(f"pane-{name}").click()
 
+    def at_rest(self) -> list[str]:
+        """Where everything is (`boxes`), once nothing waits for the kernel."""
+        expect(self.page.locator(".ms-host[data-pending]")).to_have_count(0)
+        expect(self.find("kernel-busy")).to_have_text("")
+        return boxes(self.desk)
+
     def to_top(self) -> None:
         """Scroll the notebook until the desk is at its top; JupyterLab may still be laying out, so until it stays."""
         self.desk.wait_for()
+        self.page.evaluate("() => { window.calm = window.stuck = 0; }")  # of an earlier call
         self.page.wait_for_function(
             """() => {
               const node = document.querySelector(".jp-OutputArea-output .ms-first");
               if (!node) return false;
               const outer = node.closest(".jp-WindowedPanel-outer");
               const off = node.getBoundingClientRect().top - outer.getBoundingClientRect().top - 4;
-              if (Math.abs(off) < 2) { window.calm = (window.calm || 0) + 1; return window.calm > 5; }
+              if (Math.abs(off) < 2) { window.calm += 1; return window.calm > 5; }
               window.calm = 0;
               outer.scrollTop += off;
-              window.stuck = (window.stuck || 0) + 1;
+              window.stuck += 1;
               return outer.scrollTop + outer.clientHeight >= outer.scrollHeight - 1 && window.stuck > 30;
             }"""
         )

@@ -64,7 +64,7 @@ def test_what_is_set_while_a_cell_runs_reaches_python(opened: OpenDesk) -> None:
 
 
 def test_nothing_moves_when_one_steps_or_clicks(opened: OpenDesk) -> None:
-    before = boxes(opened.desk)
+    before = opened.at_rest()
     assert len(before) > 6
     for key in ("ArrowLeft", "Shift+ArrowLeft", "Home", "ArrowRight", "End"):
         opened.desk.press(key)
@@ -112,7 +112,7 @@ def test_the_whole_window(opened: OpenDesk) -> None:
 def test_a_reloaded_page_shows_the_same_desk(opened: OpenDesk) -> None:
     opened.command("docmanager:save")
     opened.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
-    before = boxes(opened.desk)
+    before = opened.at_rest()
     open_notebook(opened.page, opened.lab, "desk.ipynb")
     opened.desk.wait_for()
     opened.to_top()
@@ -131,8 +131,7 @@ def test_a_kernel_that_goes_is_said_and_nothing_breaks(opened: OpenDesk) -> None
     opened.bring("next")
     opened.find("next-tab-refused").click()  # the places seen before had another tab in front
     expect(opened.find("next-refusal").first).to_be_visible()
-    before = boxes(opened.desk)
-    lines = len(before)
+    lines = len(opened.at_rest())
     opened.page.evaluate("() => { window.jupyterapp.shell.currentWidget.sessionContext.restartKernel(); return 1; }")
     expect(opened.find("screen-gone")).to_contain_text("run the cell again")
     assert until(opened.page, lambda: len(boxes(opened.desk)) >= lines)

@@ -48,6 +48,7 @@ def opened(browser: Browser, lab: Lab) -> Iterator[OpenDesk]:
 
 def test_a_shortest_end_is_typed_in_tokens(opened: OpenDesk) -> None:
     tokens = opened.desk.locator(".ms-copy .ms-tok")
+    assert until(opened.page, lambda: "".join(tokens.all_text_contents()) == '{"name": "Ada"')
     before = tokens.count()
     opened.bring("next")
     opened.find("next-end-ask").click()

@@ -96,8 +96,8 @@ def test_the_tour_runs_from_top_to_bottom(tour: Tour) -> None:
 
 def test_typing_changes_the_lit_states_and_the_token_sets(tour: Tour) -> None:
     explorer = tour.explorer(0)
+    assert until(tour.page, lambda: bool(lit(explorer)))
     states = lit(explorer)
-    assert len(states) > 0
     box = explorer.get_by_test_id("text")
     box.fill('{"name": "Ada", "age": 3')
     expect(explorer.get_by_test_id("place")).to_contain_text("byte 24 ")
@@ -191,7 +191,7 @@ def test_it_looks_right_in_the_dark_and_in_a_narrow_window(tour: Tour) -> None:
     )
     explorer = tour.explorer(0)
     overflow = "node => [...node.querySelectorAll('.ms-view')].filter(v => v.scrollWidth > v.clientWidth + 1).length"
-    assert explorer.evaluate(overflow) == 0
+    assert until(tour.page, lambda: explorer.evaluate(overflow) == 0)
     width = explorer.evaluate("node => node.getBoundingClientRect().width")
     assert width < 600
     shoot(explorer, "explorer-narrow.png")
