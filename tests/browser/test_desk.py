@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -53,14 +54,19 @@ def test_what_is_set_while_a_cell_runs_reaches_python(opened: OpenDesk) -> None:
     execute = """(code) => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel
       .requestExecute({ code }).done"""
     slow = f"({execute})('import time; time.sleep(1)')"
+
+    def is_in_sight(name: str) -> bool:
+        opened.page.evaluate(execute, "open('front', 'w').write(str(sorted(explorer.desk.in_sight())))")
+        return name in (opened.lab.folder / "front").read_text()
+
     opened.page.evaluate(f"() => {{ window.busy = true; {slow}.then(() => {{ window.busy = false; }}); }}")
     for name, seen in (("mask", "mask-count"), ("caches", "cache-view"), ("tokens", "token-rows")):
         opened.bring(name)
         opened.page.wait_for_function("!window.busy")
         expect(opened.find(seen)).to_be_visible()
         expect(opened.page.locator(".ms-host[data-pending]")).to_have_count(0)
-        opened.page.evaluate(execute, "open('front', 'w').write(str(sorted(explorer.desk.in_sight())))")
-        assert name in (opened.lab.folder / "front").read_text()
+        # The page notices what is in sight a frame later.
+        assert until(opened.page, partial(is_in_sight, name))
 
 
 def test_nothing_moves_when_one_steps_or_clicks(opened: OpenDesk) -> None:
