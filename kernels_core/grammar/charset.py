@@ -17,6 +17,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cache
 
+from ..clock import look
 from .ir import MAX_CODE_POINT
 from .ranges import canonical, complement, contains, difference, intersection, normalise, size, union
 
@@ -160,19 +161,22 @@ def partition(sets: Iterable[Ranges]) -> tuple[Ranges, ...]:
     members.
     """
     ((first_surrogate, last_surrogate),) = SURROGATES
-    events: dict[int, int] = {0: 0, first_surrogate: 0, last_surrogate + 1: 0}
+    events: dict[int, list[int]] = {0: [], first_surrogate: [], last_surrogate + 1: []}
     for number, ranges in enumerate(sets):
+        look(len(ranges) + 1)
         for low, high in ranges:
-            events[low] = events.get(low, 0) ^ (1 << number)
-            events[high + 1] = events.get(high + 1, 0) ^ (1 << number)
-    classes: dict[int, list[tuple[int, int]]] = {}
-    member = 0
+            events.setdefault(low, []).append(number)
+            events.setdefault(high + 1, []).append(number)
+    classes: dict[frozenset[int], list[tuple[int, int]]] = {}
+    inside: set[int] = set()  # the numbers of the sets that hold the characters from `start` on
     starts = sorted(events)
     for i, start in enumerate(starts):
-        member ^= events[start]
+        look(len(inside) + 1)
+        for number in events[start]:
+            inside ^= {number}
         last = starts[i + 1] - 1 if i + 1 < len(starts) else MAX_CODE_POINT
         if start <= last and start != first_surrogate:  # surrogates are no characters
-            classes.setdefault(member, []).append((start, last))
+            classes.setdefault(frozenset(inside), []).append((start, last))
     return tuple(normalise(pairs) for pairs in classes.values())
 
 

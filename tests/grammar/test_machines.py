@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_core.grammar.regular import dfa, machines
+from kernels_core import BudgetExceededError, TimeLimit
+from kernels_core.grammar.charset import partition
+from kernels_core.grammar.regular import dfa, machines, prefixes
 from kernels_core.grammar.regular.languages import (
     ALL,
     NOTHING,
@@ -24,6 +28,7 @@ from kernels_core.grammar.regular.languages import (
     words,
 )
 from kernels_core.grammar.regular.patterns import ecma_search as search
+from kernels_core.grammar.regular.patterns import full_match
 from tests.json_schema.strategies import MANY
 
 LETTERS = "ab/"
@@ -130,3 +135,27 @@ def test_budgets_and_what_has_no_places() -> None:
     assert dfa.is_empty(intersection(search("^a"), search("^b")))
     assert dfa.is_empty(intersection(search("^a*$"), search("b$"), loop(character(((0, 0x10FFFF),)), 2, 5)))
     assert intersection(search("^a"), complement(search("^a"))) == NOTHING
+
+
+def test_work_on_automata_looks_at_the_clock() -> None:
+    letters = [chr(0x4E00 + 3 * number) for number in range(2000)]
+    with pytest.raises(dfa.TooManyStates):  # few states, and as many letters
+        dfa.explored(words(["".join(letters)]), 10_000)
+    assert dfa.is_empty(intersection(search("^(?!ab)..?$"), loop(character(((0, 0x10FFFF),)), 10**9, None)))
+
+    def limited(work: Callable[[], object]) -> None:
+        with TimeLimit(0, looks=5, where="this test"):
+            work()
+
+    sets = [((ord(letter), ord(letter) + 2_000),) for letter in letters]
+    optional = full_match("?".join(letters) + "?x")
+    for work in (partial(partition, sets), partial(prefixes.ends_once, optional)):
+        with pytest.raises(BudgetExceededError, match="this test"):
+            limited(work)
+
+
+def test_languages_are_spelled_alike_however_they_were_made() -> None:
+    texts = [f"{number:x}" for number in range(100)]
+    assert repr(words(texts)) == repr(words(set(texts) | {"x"} - {"x"})) == repr(words(reversed(texts)))
+    parts = [search(f"^{text}") for text in texts]
+    assert repr(intersection(*map(complement, parts))) == repr(intersection(*map(complement, reversed(parts))))

@@ -92,6 +92,8 @@ def test_ignoring_case_agrees_with_re(pattern: str, text: str) -> None:
         ("[^]", ["\n", "a", "😀"], [""]),
         ("a|[]", ["a"], ["", "]"]),
         (r"[\d-z]", ["0", "-", "z"], ["a", "y"]),
+        (r"[\d-a-z]", ["0", "-", "a", "z"], ["b", "y"]),
+        (r"[\w-.-9]", ["w", "-", ".", "9"], ["/"]),
         (r"[a-\d]", ["0", "-", "a"], ["b"]),
         ("[-a]", ["-", "a"], []),
         ("[a-]", ["-", "a"], []),
@@ -156,6 +158,7 @@ MARK = "»"
         ("a»(?)", "unknown kind of group"),
         ("^»*", "nothing to repeat"),
         ("a$»*", "nothing to repeat"),
+        ("(?<=a)»*b", "nothing to repeat"),
         ("»{2}", "nothing to repeat"),
         ("a*»*", "two quantifiers"),
         ("a{2}»{3}", "two quantifiers"),
@@ -221,9 +224,11 @@ def test_known_and_not_built(marked: str, message: str) -> None:
     located(marked, UnsupportedFeatureError, message)
 
 
-@pytest.mark.parametrize("marked", ["a»{", "»}", "»]", r"»\-", r"»\_", r"[»\d-z]", "x»{y}", r"»\Ax", r"x»\z"])
+@pytest.mark.parametrize(
+    "marked", ["a»{", "»}", "»]", r"»\-", r"»\_", r"[»\d-z]", "(?=a)»*a", "x»{y}", r"»\Ax", r"x»\z"]
+)
 def test_the_flag_u_is_strict(marked: str) -> None:
-    located(marked, GrammarSyntaxError, "under the flag u|unknown escape|not a range", "u")
+    located(marked, GrammarSyntaxError, "under the flag u|unknown escape|not a range|nothing to repeat", "u")
     Grammar.from_regex(marked.replace(MARK, ""))
 
 

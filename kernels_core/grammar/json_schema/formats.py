@@ -1,11 +1,12 @@
 r"""`format`: the strings of the specification's formats, after their RFCs.
 
-Exact: date (with leap years), time, date-time, duration, ipv4, ipv6, uuid, uri, uri-reference, iri, iri-reference,
-uri-template, json-pointer, relative-json-pointer.  Narrower: a leap second is written in UTC; a hostname has not
-several long labels among many; email and idn-email are RFC 5321 mailboxes at a domain, never `x@[127.0.0.1]`; a regex
-(which is not a regular language) nests groups at most three deep and has no oddities.  Wider: a label like `xn--...` is
-a sequence of whole Punycode numbers (RFC 3492), but to which characters it decodes (RFC 5892) is not regular and is not
-checked.
+Exact: date (with leap years), time, date-time, duration (in capitals), ipv4, ipv6, uuid, uri, uri-reference, iri,
+iri-reference, uri-template, json-pointer, relative-json-pointer (without the index arithmetic of its last draft).
+Narrower: a leap second is written in UTC; behind three labels of a hostname only the first may have more than 29
+characters, and behind seven all are short (`APPROXIMATED`); email and idn-email are RFC 5321 mailboxes at a domain,
+never `x@[127.0.0.1]`; a regex (which is not a regular language) nests groups at most three deep and has no oddities.
+Wider: a label like `xn--...` is a sequence of whole Punycode numbers (RFC 3492), but to which characters it decodes
+(RFC 5892) is not regular and is not checked.
 
 Not enforced, as the specification allows: `idn-hostname`, and every other name.
 """
@@ -20,7 +21,10 @@ from ..regular.patterns import full_match
 
 # What is not exact about a format, for `explain`.
 APPROXIMATED = {
-    "hostname": "several long labels among many are left out; what labels like xn--... decode to is not checked",
+    "hostname": (
+        "names of four to seven labels of which another than the first has more than 29 characters, of eight to twelve "
+        "of which one has more than 20, and of more are left out; what labels like xn--... decode to is not checked"
+    ),
     "email": "addresses like x@[127.0.0.1] are left out",
     "idn-email": "addresses like x@[127.0.0.1] are left out",
     "regex": "groups are nested at most three deep; rare syntax is left out",

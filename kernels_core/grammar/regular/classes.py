@@ -173,22 +173,27 @@ def set_at(source: str, start: int, flags: Flags) -> tuple[Ranges, int]:
             )
         begin = i
         first, i = _member(source, i, flags)
-        # A "-" is itself at either end of the class and beside a set; between two characters it makes a range.
+        # A "-" is itself at either end of the class; between two characters it makes a range.
         if source.startswith("-", i) and not source.startswith("-]", i) and i + 1 < len(source):
-            last, after = _member(source, i + 1, flags)
+            last, i = _member(source, i + 1, flags)
             if isinstance(first, int) and isinstance(last, int):
                 if last < first:
-                    fail(f"the range {source[begin:after]} runs backwards", source, begin)
+                    fail(f"the range {source[begin:i]} runs backwards", source, begin)
                 pairs.append((first, last))
-                i = after
                 continue
             if flags.strict:
-                fail(f"{source[begin:after]} is not a range of two characters", source, begin)
-        pairs += single(first) if isinstance(first, int) else first
+                fail(f"{source[begin:i]} is not a range of two characters", source, begin)
+            # Beside a set the "-" is itself, too, and what stands behind it begins no range (ECMA-262, annex B).
+            pairs += [*single(ord("-")), *_pairs(last)]
+        pairs += _pairs(first)
     ranges = charset.normalise(pairs)
     if flags.ignore_case:
         ranges = charset.close_case(ranges)
     return (charset.complement(ranges) if negated else ranges), i + 1
+
+
+def _pairs(member: int | Ranges) -> Ranges:
+    return single(member) if isinstance(member, int) else member
 
 
 def _member(source: str, i: int, flags: Flags) -> tuple[int | Ranges, int]:

@@ -255,6 +255,8 @@ def has_length(dfa: Dfa, least: int, most: int | None) -> bool:
     last = least + len(dfa.table) if most is None else most
     seen: set[frozenset[int]] = set()
     for length in range(last + 1):
+        if not here:
+            return False
         look(4 * len(here))
         if length >= least:
             if any(dfa.accepting[state] for state in here):

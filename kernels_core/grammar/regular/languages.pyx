@@ -122,7 +122,9 @@ cdef class Language:
         return self.mixed
 
     def __repr__(self):
-        return f"{type(self).__name__}({self.key()!r})"
+        key = self.key()
+        # What saves token sets names rules by this, so that equal languages have to be spelled alike in every process.
+        return f"{type(self).__name__}({sorted(map(repr, key)) if isinstance(key, frozenset) else key!r})"
 
 
 @cython.final
@@ -445,7 +447,9 @@ cdef Language union_of(tuple items):
     if ranges:
         flat = {character(charset.union(*ranges)): None, **flat}
     if finite and flat:
-        finite = {text for text in finite if not _certainly(flat, text)}
+        # Cheap membership, for merging only: lengths, and the one set of characters.
+        lengths = [bounds for bounds in map(length_bounds, flat) if bounds is not None]
+        finite = {text for text in finite if not _is_among(text, lengths, ranges)}
     if finite:
         flat = {Words(frozenset(finite)): None, **flat}
     spans = _length_spans(flat)
@@ -476,18 +480,11 @@ cdef tuple _absorbed(dict flat):
     return tuple([part for part, wanted in conditions.items() if not any([other < wanted for other in every])])
 
 
-cdef bint _certainly(dict parts, str text):
-    """Cheap membership in one of `parts`, for merging only."""
-    cdef Language part
-    for part in parts:
-        if type(part) is Chars:
-            if len(text) == 1 and contains((<Chars>part).ranges, ord(text)):
-                return True
-            continue
-        bounds = length_bounds(part)
-        if bounds is not None and bounds[0] <= len(text) and (bounds[1] is None or len(text) <= bounds[1]):
-            return True
-    return False
+cdef bint _is_among(str text, list lengths, list characters):
+    cdef Py_ssize_t length = len(text)
+    if length == 1 and any([contains(ranges, ord(text)) for ranges in characters]):
+        return True
+    return any([least <= length and (most is None or length <= most) for least, most in lengths])
 
 
 cpdef tuple length_bounds(Language item):

@@ -30,6 +30,8 @@ from kernels_core.grammar.regular.languages import (
 cdef int MAX_POSITIONS = 8_000
 cdef int MAX_DEPTH = 150
 cdef int DEAD = 0, ALWAYS = 1, START = 2
+# Of one table, states times letters: what is done to a whole table in C looks at no clock.
+cdef int MOST_CELLS = 4_000_000
 cdef object ONE = 1         # shifted as a Python integer, of any size
 
 
@@ -430,6 +432,7 @@ cdef object _explored(Machine machine, int limit, bint any_end):
     cdef list numbers = [-1, -1, 0]     # state of the machine -> number, if it has one
     cdef Py_ssize_t position = 0
     cdef int state, target
+    limit = min(limit, MOST_CELLS // max(machine.width, 1))
     if any_end and machine.accepts(START):
         return True
     while position < len(queue):

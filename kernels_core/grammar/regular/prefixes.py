@@ -11,6 +11,7 @@ from collections.abc import Collection
 from itertools import pairwise
 from typing import AnyStr
 
+from ...clock import look
 from .. import charset
 from ..charset import Ranges
 from .languages import Cat, Chars, Language, Loop, Words
@@ -41,6 +42,7 @@ def _end_once(items: tuple[Language, ...]) -> bool:
     """The same of a sequence: each part ends once, or a character tells whether it goes on."""
     following: Ranges | None = None
     for item in reversed(items):
+        look(len(following or ()) + 4)
         first = _first(item.item if isinstance(item, Loop) else item)
         if not ends_once(item):
             if not isinstance(item, Loop) or not ends_once(item.item) or first is None or following is None:

@@ -200,6 +200,8 @@ class _Parser:
         elif closed.look:
             inside = Look(inside, closed.look == "!")
         self._add(inside, span)
+        # ECMA-262 repeats no look-behind, and with flag u no look-ahead.
+        self.group.quantifiable = not closed.look or (closed.look in "=!" and not self.group.flags.strict)
         return i + 1
 
     def _one_character(self, tree: Tree, start: int) -> charset.Ranges:
