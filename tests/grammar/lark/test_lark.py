@@ -304,6 +304,27 @@ def test_notes_and_spans_stay() -> None:
 
 
 @pytest.mark.parametrize(
+    "source",
+    [
+        'start: "-" %lark { start: word\n word[capture]: "a" }\nword: "a"',
+        'start: word{"a"} word{"b"}\nword{z}[capture]: "y" z',
+        'start: word word\nword[capture]: "a" "b"\n%ignore " "',
+        'start: word %lark { start: "b" }\nword[capture, lazy]: "a"',
+    ],
+)
+def test_a_capture_is_called_after_the_rule_that_was_written(source: str) -> None:
+    notes = [(rule.name, *note) for rule in Grammar.from_lark(source).ir.rules.values() for note in rule.notes]
+    assert notes
+    assert all((note == "capture" and value == "word") or name == "word" for name, note, value in notes)
+
+
+@pytest.mark.parametrize("name", ["true", "b"])
+def test_a_capture_is_called_after_a_rule_that_takes_another_name(name: str) -> None:
+    grammar = Grammar.from_lark(f'start: {name}\n{name}[capture]: "x"')
+    assert grammar.ir.rules[f"_{name}"].notes == (("capture", name),)
+
+
+@pytest.mark.parametrize(
     ("terminals", "pattern", "texts"),
     [
         (
