@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 from typing import Any, NoReturn
 
 from ...clock import look
@@ -32,6 +33,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_JSON = json.JSONDecoder(parse_float=Decimal)
 # These are followed by a JSON object, which is one token with its value.
 _WITH_JSON = ("%json", "%regex", "%llguidance", "%grammar_options")
 _UNCLOSED = {
@@ -112,7 +114,7 @@ class Tokens:
             what = "failed to compile inline JSON schema" if kind == "%json" else f"{kind} value must be an object"
             self.fail(f"{what}: a JSON object is expected behind {kind}", at)
         try:
-            value, end = json.JSONDecoder().raw_decode(source, at)
+            value, end = _JSON.raw_decode(source, at)
         except json.JSONDecodeError as error:
             self.fail(f"failed to parse JSON value after {self.kinds[-1]}: this is not JSON: {error.msg}", error.pos)
         except RecursionError:

@@ -69,6 +69,7 @@ def accepted(source: str, texts: list[str]) -> list[str]:
         ('start[capture]: a\na[capture="n", temperature=0.5]: "x"', ["x"], []),
         ('start: %json {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]} "."',
          ['{"a": 1}.'], ["{}."]),
+        ('start: %json {"const": 0.12345678901234567890123}', ["0.12345678901234567890123"], ["0.12345678901234568"]),
         ('start: %json {"enum": ["}", "{"]} | %json\n {"const": 1}', ['"}"', '"{"', "1"], ["}"]),
         ('start: %lark {\n  start: "a" b\n  b: start?\n  %ignore " "\n} "b"', ["ab", "a ab"], ["a b", " ab"]),
         ('start: %regex {"substring_words": "the quick, brown"}',
