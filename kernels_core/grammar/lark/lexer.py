@@ -119,6 +119,8 @@ class Tokens:
             self.fail(f"failed to parse JSON value after {self.kinds[-1]}: this is not JSON: {error.msg}", error.pos)
         except RecursionError:
             self.fail("this JSON is nested too deeply", at)
+        except ValueError as error:  # of a number with too many digits
+            self.fail(str(error), at)
         self.values[len(self.kinds) - 1] = value
         return int(end)
 

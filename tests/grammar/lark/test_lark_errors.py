@@ -123,6 +123,7 @@ def test_unusable(marked: str, message: str) -> None:
         ("start[capture=»3]: /a/", "name in quotes"),
         ("start: %json »x", "failed to compile inline JSON schema: a JSON object is expected"),
         ('start: %json {"a": »}', "failed to parse JSON value after %json: this is not JSON"),
+        ('start: %json »{"a": ' + 5_000 * "1" + "}", "4300 digits"),
         ("start: %regex »[]", "%regex value must be an object"),
         ("%grammar_options »[]\nstart: /a/", "%grammar_options value must be an object"),
         ('start: »%regex {"words": "a"}', "unknown field 'words' in %regex: %regex takes one of"),

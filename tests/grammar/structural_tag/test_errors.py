@@ -140,6 +140,11 @@ def test_tokens_by_text_need_a_tokenizer() -> None:
             "#/structures/0/schema",
             "not JSON",
         ),
+        (
+            {"structures": [{"begin": "a", "end": "b", "schema": '{"const": %s}' % (5_000 * "1")}], "triggers": ["a"]},
+            "#/structures/0/schema",
+            "not JSON: .*4300 digits",
+        ),
         ({"format": {"type": "const_string", "value": {1, 2}}}, "#", "not JSON"),
     ],
 )
@@ -155,6 +160,8 @@ def test_text_that_is_not_json() -> None:
     assert caught.value.offset == 11
     with pytest.raises(GrammarSyntaxError):
         Grammar.from_structural_tag("[" * 100_000)
+    with pytest.raises(GrammarSyntaxError, match="4300 digits"):
+        Grammar.from_structural_tag('{"format": %s}' % (5_000 * "1"))
 
 
 def test_deep_nesting_is_an_error() -> None:
