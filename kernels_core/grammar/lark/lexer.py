@@ -128,6 +128,11 @@ class Tokens:
         """The token as it is written."""
         return self.source[self.starts[i] : self.ends[i]]
 
+    def check(self, value: str, offset: int) -> None:
+        """Refuse a text that UTF-8 cannot write, which stands at `offset`."""
+        if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+            self.fail("a lone surrogate cannot be written in UTF-8", offset)
+
     def fail(self, reason: str, offset: int) -> NoReturn:
         """Raise `GrammarSyntaxError` at `offset`."""
         fail(reason, self.source, offset)
@@ -205,6 +210,5 @@ def text_value(tokens: Tokens, i: int) -> tuple[str, bool]:
         return f"\\u00{match.group(1)}" if match.group(1) else match.group()
 
     value = json.loads(f'"{_ESCAPE.sub(replaced, inside)}"', strict=False)
-    if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
-        tokens.fail("a lone surrogate cannot be written in UTF-8", start)
+    tokens.check(value, start)
     return value, ignore_case

@@ -130,6 +130,8 @@ def test_unusable(marked: str, message: str) -> None:
         ("start: »%regex {}", "no fields set on %regex"),
         ('start: »%regex {"substring_words": "a", "substring_chars": "a"}', "only one field can be set on %regex"),
         ('start: »%regex {"substring_chars": ["a"]}', "substring_chars must be a string"),
+        ('start: »%regex {"substring_chars": "a\\ud800"}', "surrogate"),
+        ('start: »%regex {"substring_chunks": ["a", "\\ud800"]}', "surrogate"),
         ('start: »%regex {"substring_chunks": "a"}', "substring_chunks must be an array of strings"),
         ('start: %lark {\n start: "a"»', "expected the end of the statement|expected a rule"),
         ("start: f{»(/a/ /b/)}\nf{x}: x", "an argument is a name"),
