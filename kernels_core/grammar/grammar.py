@@ -18,7 +18,7 @@ from ..clock import READING_MS, is_limited
 from ..display import Displayed
 from ..errors import GrammarError, GrammarNote, MisspeltKeyword, SchemaProblem, UnsupportedFeatureError
 from . import analysis, nodes
-from .ebnf import parse_ebnf
+from .ebnf import read_ebnf
 from .embedding import called
 from .ir import DeferredRule, GrammarIR, Node
 from .json_text import JSON_TEXT
@@ -113,11 +113,12 @@ class Grammar(Displayed):
         `GrammarSyntaxError`, `GrammarError` and `UnsupportedFeatureError` say at which character.
         """
         _require_text(ebnf_string, "from_ebnf")
-        ir = parse_ebnf(ebnf_string, root_rule_name, marks(predicates))
+        written, ir = read_ebnf(ebnf_string, root_rule_name, marks(predicates))
         normal = analysis.normal_form(ir, "EBNF", trusted=True)
         check_judged(normal, "EBNF")
         arguments = {"root_rule_name": root_rule_name, "predicates": dict(predicates or {}) or None}
-        return cls._made(normal, ir.source, ("ebnf", ebnf_string, arguments), notes_on_rules(ir, normal.rules))
+        notes = notes_on_rules(written, normal.rules)
+        return cls._made(normal, ir.source, ("ebnf", ebnf_string, arguments), notes)
 
     @classmethod
     @_limited
