@@ -5,7 +5,7 @@
 - `suffix` and `stop` (Lark): the rule and then the suffix, `lazy` as a whole.  With `max_chars` the rule also ends
   after as many characters, without a suffix.
 
-These work on regular rules, and on no rule that calls one with `max_tokens`, `distinct` or `item`.
+These work on regular rules, and on no rule that calls one with notes.
 
 Notes stay on the rule (`ir.Rule.notes`) and are printed.  Masks do not depend on these, which are for whoever drives a
 generation:
@@ -119,7 +119,12 @@ def with_attributes(
                 raise UnsupportedFeatureError(reason, ir.source, by_name["distinct"].offset)
             rules[name] = Rule(name, body, span=rule.span)  # marks come back below: they are of whole texts of the rule
             try:
-                texts = grammar_language(reached(GrammarIR(rules, name, ir.source)))
+                called = reached(GrammarIR(rules, name, ir.source))
+                texts = grammar_language(called)
+                for one in called.rules.values():
+                    if one.notes:
+                        reason = f"lazy and max_chars make a rule anew: {one.name!r} would lose its {one.notes[0][0]}"
+                        raise UnsupportedFeatureError(reason, ir.source, min(offsets))
                 if "lazy" in by_name:
                     texts = shortest(texts)
                 if "max_chars" in by_name:

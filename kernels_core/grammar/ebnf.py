@@ -69,7 +69,13 @@ def parse_ebnf(source: str, root: str = "root", marks: Mapping[str, tuple[Note, 
     Raises `GrammarSyntaxError` for malformed text, `GrammarError` for undefined or repeated rules and a missing root,
     `UnsupportedFeatureError` for what is recognised and not supported; each with the offset where it is.
     """
-    return _Parser(source).grammar(root, marks)
+    return read_ebnf(source, root, marks)[1]
+
+
+def read_ebnf(source: str, root: str, marks: Mapping[str, tuple[Note, ...]]) -> tuple[GrammarIR, GrammarIR]:
+    """The rules as they were written, and what `parse_ebnf` makes of them, with their attributes."""
+    written, attributes = _Parser(source).grammar(root)
+    return written, with_attributes(written, attributes, marks) if attributes or marks else written
 
 
 class _Group:
@@ -104,7 +110,7 @@ class _Parser(Tokens):
             return define - 1
         return define - 2 if before == ["name", "set"] else -1
 
-    def grammar(self, root: str, marks: Mapping[str, tuple[Note, ...]]) -> GrammarIR:
+    def grammar(self, root: str) -> tuple[GrammarIR, dict[str, list[Attribute]]]:
         rules: dict[str, Rule] = {}
         attributes: dict[str, list[Attribute]] = {}
         i = 0
@@ -127,8 +133,7 @@ class _Parser(Tokens):
             called = {node.name for rule in rules.values() for node in walk(rule.body) if isinstance(node, RuleRef)}
             tops = uncalled(rules, called, "root_rule_name")
             raise GrammarError(undefined(root, rules, role="root rule") + tops, self.source, 0)
-        ir = GrammarIR(rules, root, self.source)
-        return with_attributes(ir, attributes, marks) if attributes or marks else ir
+        return GrammarIR(rules, root, self.source), attributes
 
     def _expected_rule(self, i: int) -> NoReturn:
         start = self.starts[i]

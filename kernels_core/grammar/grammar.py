@@ -18,7 +18,7 @@ from ..clock import READING_MS, is_limited
 from ..display import Displayed
 from ..errors import GrammarError, GrammarNote, MisspeltKeyword, SchemaProblem, UnsupportedFeatureError
 from . import analysis, nodes
-from .ebnf import parse_ebnf
+from .ebnf import read_ebnf
 from .embedding import called
 from .ir import DeferredRule, GrammarIR, Node
 from .json_text import JSON_TEXT
@@ -113,11 +113,12 @@ class Grammar(Displayed):
         `GrammarSyntaxError`, `GrammarError` and `UnsupportedFeatureError` say at which character.
         """
         _require_text(ebnf_string, "from_ebnf")
-        ir = parse_ebnf(ebnf_string, root_rule_name, marks(predicates))
+        written, ir = read_ebnf(ebnf_string, root_rule_name, marks(predicates))
         normal = analysis.normal_form(ir, "EBNF", trusted=True)
         check_judged(normal, "EBNF")
         arguments = {"root_rule_name": root_rule_name, "predicates": dict(predicates or {}) or None}
-        return cls._made(normal, ir.source, ("ebnf", ebnf_string, arguments), notes_on_rules(ir, normal.rules))
+        notes = notes_on_rules(written, normal.rules)
+        return cls._made(normal, ir.source, ("ebnf", ebnf_string, arguments), notes)
 
     @classmethod
     @_limited
@@ -167,6 +168,10 @@ class Grammar(Displayed):
 
         _require_text(lark_string, "from_lark")
         others = dict(grammars or {})
+        if others:
+            _require_grammars(tuple(others.values()), "from_lark")
+        for path, text in (imports or {}).items():
+            _require_text(text, "from_lark", f" for imports[{path!r}]")
         irs = {name: other.ir for name, other in others.items()}
         read = parse_lark(
             lark_string,
@@ -511,9 +516,9 @@ def _from_json_schema(text: str, options: SchemaOptions, resources: Resources, l
     return Grammar._made(compiled.ir, text, recipe, compiled.warnings)
 
 
-def _require_text(text: object, method: str) -> None:
+def _require_text(text: object, method: str, what: str = "") -> None:
     if not isinstance(text, str):
-        raise TypeError(f"Grammar.{method} takes a str, not {type(text).__name__}")
+        raise TypeError(f"Grammar.{method} takes a str{what}, not {type(text).__name__}")
 
 
 def _require_grammars(grammars: tuple[Grammar, ...], method: str) -> None:

@@ -6,8 +6,11 @@ import difflib
 import re
 from collections.abc import Collection, Iterable
 
-# Boolean arguments of macros, which XGrammar reads as nothing else: no rule that is made here is called so.
-RESERVED = frozenset({"true", "false"})
+# Boolean arguments of macros, which XGrammar reads as nothing else, the macros, and the b of raw bytes: no rule that is
+# made here is called so, or it could not be printed beside them.
+RESERVED = frozenset({"true", "false", "b", "TagDispatch", "TokenTagDispatch", "Unordered"}) | frozenset(
+    {"Token", "ExcludeToken", "Regex", "Substring"}
+)
 
 _NAME = re.compile(r"(?![0-9]+\Z)[A-Za-z0-9_.\-]+")
 # Comparing names is quadratic in their length and only serves a message.

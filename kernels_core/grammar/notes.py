@@ -42,7 +42,7 @@ def notes_on_rules(ir: GrammarIR, kept: Collection[str]) -> tuple[GrammarNote, .
             f"{match.group()} is letters in brackets, and elsewhere a comment; the character is \\x{match.group(1)}"
         )
         found.append(_note(reason, ir.source, match.start()))
-    if len(kept) < len(ir.rules):
+    if any(name not in kept for name in ir.rules):
         used = set(reachable_rules(ir))
         for name, rule in ir.rules.items():
             if name not in used and rule.span is not None:

@@ -90,6 +90,14 @@ def test_notes_say_nothing_about_texts() -> None:
     assert joined.ir.rules["a"].notes == (("capture", None),)
 
 
+@pytest.mark.parametrize("note", ["capture", "temperature=0.5", 'trailing=";"', "hidden"])
+def test_notes_inside_of_a_rule_that_is_made_anew_are_refused(note: str) -> None:
+    rules = f'root ::= line\nline[max_chars=5] ::= word ";"\nword[{note}] ::= [a-z]*'
+    with pytest.raises(UnsupportedFeatureError, match=f"'word' .*{note[:4]}") as caught:
+        Grammar.from_ebnf(rules)
+    assert caught.value.offset == rules.index("max_chars")
+
+
 @given(st.text(st.sampled_from("ab[]\\\"'\n,=é\u2028"), min_size=1))
 def test_texts_of_notes_are_read_back(text: str) -> None:
     notes = (("capture", text), ("trailing", text), ("stop_capture", text))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from kernels_core.clock import look
 from kernels_core.grammar.canonical_json import write, write_text
+from kernels_core.grammar.json_schema.exact_text import exact_text
 from kernels_core.grammar.structural_tag.deferrable_calls import DeferrableCalls
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(["tags", 'a"b\\', "\x00\x1f\x7f", "é" * 9])
@@ -54,6 +55,14 @@ def test_items_that_a_list_gets_later_are_not_those_that_were_written() -> None:
     written = write({"tags": tags}, "tags")
     tags += [{"x": 3}] * 100
     assert len(DeferrableCalls(tags, ("",), written).begins) == 2
+
+
+@pytest.mark.parametrize("beside", [Decimal("0.10"), 10**18, "\ud800"])
+def test_no_string_is_taken_for_a_number(beside: Any) -> None:
+    value = ["\ufdd01\ufdd1", "\ufdd0", beside, '"\ufdd1']
+    read = json.loads(exact_text(value), parse_float=Decimal)
+    assert read == value
+    assert [*map(type, read)] == [*map(type, value)]
 
 
 def test_decimals_keep_their_digits() -> None:

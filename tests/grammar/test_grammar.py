@@ -86,6 +86,33 @@ def test_combining_renames_and_shares() -> None:
         Grammar.union(digits, "root ::= 'a'")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("rules", "other", "taken"),
+    [
+        ('root ::= TagDispatch\nTagDispatch ::= "x"', "root ::= TagDispatch()", b"hello"),
+        ('root ::= Substring\nSubstring ::= "x"', 'root ::= Substring("yes")', b"yes"),
+        ('root ::= b\nb ::= "x"', 'root ::= b"\\xff"', b"\xff"),
+    ],
+)
+def test_rules_that_are_called_as_macros_are_renamed_beside_others(rules: str, other: str, taken: bytes) -> None:
+    one, two = Grammar.from_ebnf(rules), Grammar.from_ebnf(other)
+    assert Recogniser(Grammar.union(one, two).ir).accepts(b"x")
+    assert Recogniser(Grammar.union(one, two).ir).accepts(taken)
+    assert Recogniser(Grammar.concat(one, two).ir).accepts(b"x" + taken)
+
+
+def test_schemas_and_tags_print_names_of_macros_otherwise() -> None:
+    members = {"type": "object", "properties": {"x": {}, "y": {}}}
+    schema = Grammar.from_json_schema(
+        {"$defs": {"Unordered": members}, "type": "array", "items": {"$ref": "#/$defs/Unordered"}}
+    )
+    raw = {"type": "grammar", "grammar": 'root ::= b"\\xff" Token(5)'}
+    rules = [["b", raw], ["Token", {"type": "const_string", "value": "x"}]]
+    tag = Grammar.from_structural_tag({"type": "structural_tag", "format": {"type": "dispatch", "rules": rules}})
+    for grammar in (schema, tag):
+        assert Grammar.from_ebnf(str(grammar)) == grammar
+
+
 def test_equality_is_by_content() -> None:
     one = Grammar.from_ebnf("root ::= 'a' 'b' | item\nitem ::= [c-d]  # comment\nunused ::= root")
     two = Grammar.from_ebnf('item ::= [dc]\nroot ::= ("ab") | item')

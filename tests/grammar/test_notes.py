@@ -110,6 +110,14 @@ def test_a_rule_that_calls_itself_and_nobody_else_does() -> None:
     assert "loop" in str(note)
 
 
+@pytest.mark.parametrize("attribute", ["lazy", "max_chars=3", "max_tokens=0"])
+def test_a_rule_with_attributes_calls_what_is_written_in_it(attribute: str) -> None:
+    rules = f'root ::= line [a-z]*\nline[{attribute}] ::= text ";"\ntext ::= [^]*\n'
+    assert Grammar.from_ebnf(rules).warnings == ()
+    (note,) = Grammar.from_ebnf(rules + "line2[lazy] ::= text").warnings
+    assert "line2" in str(note)
+
+
 @pytest.mark.report(
     "guidance-ai/llguidance#163",
     "A keyword that cannot be exact can be left out, with a warning, in a tag as in a schema.",

@@ -7,6 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels_core.grammar.macros import MACROS
 from kernels_core.grammar.names import RESERVED
 from kernels_core.grammar.rulebook import RuleBook
 
@@ -29,3 +30,7 @@ def test_names_differ(hints: list[str]) -> None:
     for name in names:
         assert re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.\-]*", name), name
         assert len(name) <= 44
+
+
+def test_no_rule_that_is_made_here_is_called_as_a_macro() -> None:
+    assert MACROS.keys() < RESERVED

@@ -42,18 +42,7 @@ class CompiledSchema:
 def load_schema(schema: Any) -> Any:
     """A schema as a Python value: text is parsed (numbers exactly), a pydantic model class is asked for its schema."""
     if isinstance(schema, str):
-        try:
-            found = _STRICT.decode(schema)
-        except json.JSONDecodeError as error:
-            raise GrammarSyntaxError(error.msg, schema, error.pos, language="JSON") from None
-        except RecursionError:
-            raise GrammarSyntaxError("nested too deeply", schema, 0, language="JSON") from None
-        except GrammarSyntaxError:
-            raise
-        except ValueError as error:
-            raise GrammarSyntaxError(str(error), schema, 0, language="JSON") from None
-        look(len(schema) // _READ)
-        return found
+        return read_json(schema, _STRICT)
     model = getattr(schema, "model_json_schema", None)
     if callable(model):
         if not isinstance(schema, type) and hasattr(schema, "model_dump"):
@@ -78,6 +67,22 @@ _AGAIN = json.JSONDecoder(parse_float=Decimal)
 
 # Characters of JSON text that are read or written in a unit of work.
 _READ = 4
+
+
+def read_json(text: str, decoder: json.JSONDecoder = _AGAIN) -> Any:
+    """What somebody wrote as JSON, numbers exactly; `GrammarSyntaxError` where it is none."""
+    try:
+        found = decoder.decode(text)
+    except json.JSONDecodeError as error:
+        raise GrammarSyntaxError(error.msg, text, error.pos, language="JSON") from None
+    except RecursionError:
+        raise GrammarSyntaxError("nested too deeply", text, 0, language="JSON") from None
+    except GrammarSyntaxError:
+        raise
+    except ValueError as error:
+        raise GrammarSyntaxError(str(error), text, 0, language="JSON") from None
+    look(len(text) // _READ)
+    return found
 
 
 def read_again(text: str) -> Any:

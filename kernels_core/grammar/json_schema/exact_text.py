@@ -6,6 +6,7 @@ Read on: `..canonical_json` (the quick way).
 from __future__ import annotations
 
 import json
+import os
 import re
 from decimal import Decimal
 from typing import Any
@@ -14,7 +15,8 @@ from kernels_core.grammar.canonical_json import write_text
 
 _LONGEST_SHOWN = 60  # characters of a value in a message
 
-_NUMBER = re.compile('"\ufdd0([^"]*)\ufdd1"')
+_MARK = os.urandom(16).hex()  # of numbers: in no text that anybody wrote, since nobody knows it
+_NUMBER = re.compile(f'"{_MARK}([^"]*)"')
 
 
 def exact_text(value: Any) -> str:
@@ -25,7 +27,7 @@ def exact_text(value: Any) -> str:
 
 def _number(value: object) -> str:
     if isinstance(value, Decimal):
-        return f"\ufdd0{value}\ufdd1"  # no character of any text: the quotes around it go away afterwards
+        return f"{_MARK}{value}"  # the quotes around it go away afterwards
     raise TypeError(f"a schema holds {value!r}, which is not JSON")
 
 

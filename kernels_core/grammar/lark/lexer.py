@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 from typing import Any, NoReturn
 
 from ...clock import look
@@ -32,6 +33,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_JSON = json.JSONDecoder(parse_float=Decimal)
 # These are followed by a JSON object, which is one token with its value.
 _WITH_JSON = ("%json", "%regex", "%llguidance", "%grammar_options")
 _UNCLOSED = {
@@ -112,17 +114,24 @@ class Tokens:
             what = "failed to compile inline JSON schema" if kind == "%json" else f"{kind} value must be an object"
             self.fail(f"{what}: a JSON object is expected behind {kind}", at)
         try:
-            value, end = json.JSONDecoder().raw_decode(source, at)
+            value, end = _JSON.raw_decode(source, at)
         except json.JSONDecodeError as error:
             self.fail(f"failed to parse JSON value after {self.kinds[-1]}: this is not JSON: {error.msg}", error.pos)
         except RecursionError:
             self.fail("this JSON is nested too deeply", at)
+        except ValueError as error:  # of a number with too many digits
+            self.fail(str(error), at)
         self.values[len(self.kinds) - 1] = value
         return int(end)
 
     def text(self, i: int) -> str:
         """The token as it is written."""
         return self.source[self.starts[i] : self.ends[i]]
+
+    def check(self, value: str, offset: int) -> None:
+        """Refuse a text that UTF-8 cannot write, which stands at `offset`."""
+        if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+            self.fail("a lone surrogate cannot be written in UTF-8", offset)
 
     def fail(self, reason: str, offset: int) -> NoReturn:
         """Raise `GrammarSyntaxError` at `offset`."""
@@ -201,6 +210,5 @@ def text_value(tokens: Tokens, i: int) -> tuple[str, bool]:
         return f"\\u00{match.group(1)}" if match.group(1) else match.group()
 
     value = json.loads(f'"{_ESCAPE.sub(replaced, inside)}"', strict=False)
-    if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
-        tokens.fail("a lone surrogate cannot be written in UTF-8", start)
+    tokens.check(value, start)
     return value, ignore_case

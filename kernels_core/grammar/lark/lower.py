@@ -171,7 +171,10 @@ class _Lowering:
         for name, definition in scope.definitions.items():
             self.spans[names[name]] = definition.span
             marks = () if is_nested else self.marks.get(name, ())
-            self.notes[names[name]] = (*_notes(definition, scope, self.source), *marks)
+            notes = _notes(definition, scope, self.source)
+            if names[name] != definition.name:
+                notes = renamed_capture(notes, definition.name)
+            self.notes[names[name]] = (*notes, *marks)
         for name, definition in scope.definitions.items():
             if name not in terminals:
                 body = rules.node(definition.body)
@@ -231,7 +234,8 @@ class _Lowering:
         for name in made:
             origin = name.rpartition(".first")[0] if name not in self.spans else name
             if origin in self.spans:
-                self.spans[name], self.notes[name] = self.spans[origin], self.notes[origin]
+                self.spans[name] = self.spans[origin]
+                self.notes[name] = self.notes[origin] if name == origin else renamed_capture(self.notes[origin], origin)
         return made, top
 
 

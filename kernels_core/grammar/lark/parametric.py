@@ -31,7 +31,6 @@ from .syntax import (
     Name,
     Scope,
     Sequence,
-    Text,
     Times,
     With,
     parts,
@@ -202,14 +201,8 @@ class _Writer:
             look(10)
             family, number = self._waiting.pop()
             name = self._names[family.name, number]
-            noted: dict[
-                str, tuple[float | Expression | None, int]
-            ] = {  # a capture is called after the rule that was written
-                key: (Text(family.name, False, family.span) if value is None else value, offset)
-                for key, (value, offset) in family.attributes.items()
-            }
             body = _live(rebuilt(family.body, partial(self._leaf, family.name, number)))
-            scope.definitions[name] = replace(family, name=name, body=body, attributes=noted, is_parametric=False)
+            scope.definitions[name] = replace(family, body=body, is_parametric=False)
 
     def _check_terminal(self, *expressions: Expression) -> None:
         for expression in expressions:

@@ -498,8 +498,10 @@ class _Parser(Cursor):
         if len(value) == 1:
             ((name, given),) = value.items()
             if name == "substring_chunks" and isinstance(given, list) and all(isinstance(one, str) for one in given):
+                self.tokens.check("".join(given), start)
                 return Substring(tuple(given), self.span(start))
             if name in ("substring_chars", "substring_words") and isinstance(given, str):
+                self.tokens.check(given, start)
                 chunks = list(given) if name == "substring_chars" else _CHUNKS.findall(given)
                 return Substring(tuple(chunks), self.span(start))
         self.tokens.fail(f"{_not_a_substring(value)}: %regex takes one of {_SUBSTRINGS}", start)

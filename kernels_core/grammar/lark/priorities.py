@@ -11,6 +11,7 @@ Read on: `lower.py` (who asks).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ..regular.dfa import is_empty
 from ..regular.languages import TooManyStates, intersection
@@ -21,7 +22,7 @@ from .terminals import Terminals
 
 def check_priorities(scope: Scope, terminals: Terminals) -> list[str]:
     """Remarks on the priorities of `scope`.  Raises `UnsupportedFeatureError`, at the terminal."""
-    found = [definition for definition in scope.definitions.values() if definition.priority]
+    found = [replace(one, name=name) for name, one in scope.definitions.items() if one.priority]
     others = list(_lexed(scope, terminals)) if any(one.name in terminals for one in found) else []
     for definition in found:
         if definition.name in terminals and any(

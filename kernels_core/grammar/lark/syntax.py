@@ -227,8 +227,8 @@ def is_terminal_name(name: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class Definition:
     """`name[attributes]: body`, or a template, `name{parameters}: body`.  Attributes' values are numbers, expressions,
-    or None; `priority` is written `name.2`, `is_parametric` is `name::_`.  Where it was written its name said whether
-    it `is_terminal`."""
+    or None; `priority` is written `name.2`, `is_parametric` is `name::_`.  `name` is the one that was written, which
+    said whether it `is_terminal`: what is written out of a template or a parametric rule is filed under another."""
 
     name: str
     body: Expression

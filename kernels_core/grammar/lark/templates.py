@@ -45,7 +45,7 @@ class _Writer:
             look(10)
             name, template, arguments = self._waiting.pop()
             made = template.rebuilt(partial(self._leaf, arguments))
-            scope.definitions[name] = replace(made, name=name, parameters=())
+            scope.definitions[name] = replace(made, parameters=())
 
     def _leaf(self, arguments: Mapping[str, Expression], expression: Expression) -> Expression:
         # Always a copy: terminals are told apart by identity (`places.py`).

@@ -44,7 +44,7 @@ from ..rulebook import RuleBook
 from .bounded_text import limited_text
 from .elements import ElementEmitter
 from .ends import End, FreeText, crosses
-from .fields import Fields
+from .fields import Fields, checked
 from .gemma_arguments import BareEmitter
 from .json_excluding import CarefulEmitter
 from .styles import STYLES
@@ -237,7 +237,7 @@ class Builder:
             plain_integers=fields.flag("plain_integers", False),
             canonical_numbers=fields.flag("canonical_numbers", False),
             whitespace_before_separators=fields.flag("whitespace_before_separators", True),
-            max_whitespace_cnt=fields.number("max_whitespace_cnt") if fields.has("max_whitespace_cnt") else None,
+            max_whitespace_cnt=self._limit(fields, "max_whitespace_cnt") if fields.has("max_whitespace_cnt") else None,
             lenient=self._lenient,
             caps=self._caps(fields),
         )
@@ -388,10 +388,8 @@ class Builder:
         texts = fields.list("end")
         if not texts:
             fields.fail("the list is empty", "end")
-        for index, text in enumerate(texts):
-            if not isinstance(text, str):
-                raise InvalidStructuralTagError("a string is expected here", fields.at("end", index))
-        return End.of_texts(texts, self._spellings)
+        checked_texts = [checked(text, fields.at("end", index)) for index, text in enumerate(texts)]
+        return End.of_texts(checked_texts, self._spellings)
 
     def _tags(self, fields: Fields, triggers: tuple[str, ...]) -> tuple[TagList, list[tuple[int, Fields]]]:
         """The entries of `tags`, which must be tags, and those that are to be read; an empty list is refused."""
@@ -479,7 +477,7 @@ class Builder:
             path = fields.at("rules", index)
             if not isinstance(key, str) or not key:
                 raise InvalidStructuralTagError("a pattern is a non-empty string", child(path, 0))
-            watched, rest = self._switch(key)
+            watched, rest = self._switch(checked(key, child(path, 0)))
             content = self._book.add(key, self.node(value, child(path, 1), None))
             switches.append((watched, nodes.seq((rest, content))))
         return self._free(fields, switches, fields.flag("loop", True), end)

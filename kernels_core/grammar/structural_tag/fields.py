@@ -65,7 +65,7 @@ class Fields:
         """A string."""
         found = self._typed(key, str, default)
         assert isinstance(found, str)
-        return self._checked(found, self.at(key))
+        return checked(found, self.at(key))
 
     def flag(self, key: str, default: bool) -> bool:
         """A boolean."""
@@ -85,11 +85,8 @@ class Fields:
         """A list of non-empty strings; nothing is an empty list, unless it is `required`."""
         found = self.list(key, None if required else ())
         for index, item in enumerate(found):
-            if not isinstance(item, str):
-                raise InvalidStructuralTagError(f"a string is expected here, not {shown(item)}", self.at(key, index))
-            if not item:
+            if not checked(item, self.at(key, index)):
                 raise InvalidStructuralTagError(f"{key} must be non-empty strings", self.at(key, index))
-            self._checked(item, self.at(key, index))
         if required and not found:
             self.fail(f"{key} must be non-empty: the list is empty", key)
         return tuple(found)
@@ -103,9 +100,13 @@ class Fields:
             self.fail(f"{_KINDS[kind]} is expected here, not {shown(found)}", key)
         return found
 
-    def _checked(self, text: str, path: str) -> str:
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise InvalidStructuralTagError("a lone surrogate cannot be written in UTF-8", path) from None
-        return text
+
+def checked(text: Any, path: str) -> str:
+    """The string at `path`, which UTF-8 can write."""
+    if not isinstance(text, str):
+        raise InvalidStructuralTagError(f"a string is expected here, not {shown(text)}", path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidStructuralTagError("a lone surrogate cannot be written in UTF-8", path) from None
+    return text

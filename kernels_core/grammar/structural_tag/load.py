@@ -8,22 +8,16 @@ Read on: `build.py`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import Any, NamedTuple
 
-from ...clock import look
 from ...errors import GrammarNote, GrammarSyntaxError, InvalidStructuralTagError, SchemaProblem
 from ..canonical_json import CanonicalText, write
 from ..ir import GrammarIR
-from ..json_schema import schema_text
+from ..json_schema.compile import read_json, schema_text
 from .build import Builder
 from .fields import Fields
 from .tokens import Vocabulary
-
-# Characters of JSON text that are read in a unit of work.
-_READ = 4
 
 
 def load_structural_tag(tag: Any, triggers: Sequence[str] | None = None) -> Mapping[str, Any]:
@@ -32,17 +26,12 @@ def load_structural_tag(tag: Any, triggers: Sequence[str] | None = None) -> Mapp
     `tag` is a dict or JSON text, or a list of older items, to which `triggers` belong.
     """
     if isinstance(tag, str):
-        try:
-            length, tag = len(tag), json.loads(tag, parse_float=Decimal)
-            look(length // _READ)
-        except json.JSONDecodeError as error:
-            raise GrammarSyntaxError(error.msg, tag, error.pos, language="JSON") from None
-        except RecursionError:
-            raise GrammarSyntaxError("nested too deeply", tag, 0, language="JSON") from None
+        tag = read_json(tag)
     if isinstance(tag, list | tuple):
         if triggers is None:
             raise InvalidStructuralTagError("a list of tags needs a list of triggers", "#")
-        return {"type": "structural_tag", "format": _older(tag, triggers, "#")}
+        listed = Fields({"triggers": triggers}, "#", ("triggers",)).texts("triggers", required=True)
+        return {"type": "structural_tag", "format": _older(tag, listed, "#")}
     if triggers is not None:
         raise InvalidStructuralTagError("triggers belong to a list of tags; here they are part of the format", "#")
     if isinstance(tag, Mapping) and "structures" in tag:
@@ -63,8 +52,8 @@ def _older(items: Sequence[Any], triggers: Sequence[str], path: str) -> dict[str
         schema = fields.any("schema")
         if isinstance(schema, str):
             try:
-                schema = json.loads(schema, parse_float=Decimal)
-            except (json.JSONDecodeError, RecursionError) as error:
+                schema = read_json(schema)
+            except GrammarSyntaxError as error:
                 fields.fail(f"the schema is not JSON: {error}", "schema")
         content = {"type": "json_schema", "json_schema": schema}
         tags.append({"type": "tag", "begin": fields.text("begin"), "content": content, "end": fields.text("end")})

@@ -165,7 +165,7 @@ def tokens_spelt(token: str, path: str, vocabulary: Vocabulary | None) -> list[i
     if vocabulary is None:
         reason = f"the token {token!r} is given by its text: compile the tag with a tokenizer, or give its id"
         raise InvalidStructuralTagError(reason, path, needs_vocabulary=True)
-    found = _places(vocabulary.decoded_vocab, token.encode()) if token else []
+    found = _places(vocabulary.decoded_vocab, token.encode("utf-8", "surrogatepass")) if token else []
     if len(found) > 1:
         control = {*vocabulary.special_token_ids, *vocabulary.stop_token_ids}
         found = [number for number in found if number in control] or found

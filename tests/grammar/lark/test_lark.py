@@ -69,6 +69,7 @@ def accepted(source: str, texts: list[str]) -> list[str]:
         ('start[capture]: a\na[capture="n", temperature=0.5]: "x"', ["x"], []),
         ('start: %json {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]} "."',
          ['{"a": 1}.'], ["{}."]),
+        ('start: %json {"const": 0.12345678901234567890123}', ["0.12345678901234567890123"], ["0.12345678901234568"]),
         ('start: %json {"enum": ["}", "{"]} | %json\n {"const": 1}', ['"}"', '"{"', "1"], ["}"]),
         ('start: %lark {\n  start: "a" b\n  b: start?\n  %ignore " "\n} "b"', ["ab", "a ab"], ["a b", " ab"]),
         ('start: %regex {"substring_words": "the quick, brown"}',
@@ -301,6 +302,27 @@ def test_notes_and_spans_stay() -> None:
     assert source[span.start : span.end] == 'word[capture="w", temperature=0.25]: /[a-z]+/'
     skipping = Grammar.from_lark(source + '%ignore " "').ir.rules
     assert skipping["word.first"].notes == grammar.ir.rules["word"].notes
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'start: "-" %lark { start: word\n word[capture]: "a" }\nword: "a"',
+        'start: word{"a"} word{"b"}\nword{z}[capture]: "y" z',
+        'start: word word\nword[capture]: "a" "b"\n%ignore " "',
+        'start: word %lark { start: "b" }\nword[capture, lazy]: "a"',
+    ],
+)
+def test_a_capture_is_called_after_the_rule_that_was_written(source: str) -> None:
+    notes = [(rule.name, *note) for rule in Grammar.from_lark(source).ir.rules.values() for note in rule.notes]
+    assert notes
+    assert all((note == "capture" and value == "word") or name == "word" for name, note, value in notes)
+
+
+@pytest.mark.parametrize("name", ["true", "b"])
+def test_a_capture_is_called_after_a_rule_that_takes_another_name(name: str) -> None:
+    grammar = Grammar.from_lark(f'start: {name}\n{name}[capture]: "x"')
+    assert grammar.ir.rules[f"_{name}"].notes == (("capture", name),)
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,11 @@ def listed(**more: Any) -> Format:
         ({"type": "grammar", "grammar": "root ::= root"}, "/grammar", "no text at all"),
         ({"type": "regex", "pattern": "a("}, "/pattern", "never closed"),
         ({"type": "json_schema", "json_schema": "{}"}, "/json_schema", "an object or a boolean"),
+        ({"type": "json_schema", "json_schema": {}, "max_whitespace_cnt": -1}, "/max_whitespace_cnt", "not within"),
         ({"type": "json_schema", "json_schema": {}, "style": "yaml"}, "/style", "no style 'yaml'"),
         (tag("a", ANY, []), "/end", "list is empty"),
         (tag("a", ANY, ["a", 1]), "/end/1", "a string is expected"),
+        (tag("a", ANY, ["a", "\ud800"]), "/end/1", "surrogate"),
         (tag("a", ANY, ANY), "/end", "type 'token'"),
         (tag(1, ANY, "b"), "/begin", "type 'token'"),
         (tag("a", ANY, ""), "/content", "never ends"),
@@ -73,10 +75,12 @@ def listed(**more: Any) -> Format:
         ({"type": "dispatch", "rules": []}, "/rules", "list is empty"),
         ({"type": "dispatch", "rules": [["a"]]}, "/rules/0", "a list of two"),
         ({"type": "dispatch", "rules": [["", ANY]]}, "/rules/0/0", "non-empty"),
+        ({"type": "dispatch", "rules": [["\ud800", ANY]]}, "/rules/0/0", "surrogate"),
         ({"type": "dispatch", "rules": [["a", {}]]}, "/rules/0/1", "'type' is missing"),
         (token(10), "/token", "no token 10; this vocabulary has ids 0..9"),
         (token(-1), "/token", "no token -1"),
         (token("<nope>"), "/token", "no token is spelt '<nope>'"),
+        (token("\ud800"), "/token", "no token is spelt"),
         (token("<"), "/token", "2 tokens are spelt '<'"),
         ({"type": "token", "token": True}, "/token", "must be an integer, its id"),
         ({"type": "exclude_token", "exclude_tokens": [1, 99]}, "/exclude_tokens/1", "no token 99"),
@@ -140,6 +144,11 @@ def test_tokens_by_text_need_a_tokenizer() -> None:
             "#/structures/0/schema",
             "not JSON",
         ),
+        (
+            {"structures": [{"begin": "a", "end": "b", "schema": '{"const": %s}' % (5_000 * "1")}], "triggers": ["a"]},
+            "#/structures/0/schema",
+            "not JSON: .*4300 digits",
+        ),
         ({"format": {"type": "const_string", "value": {1, 2}}}, "#", "not JSON"),
     ],
 )
@@ -149,12 +158,22 @@ def test_top_level(top: Any, path: str, message: str) -> None:
     assert caught.value.path == path
 
 
+def test_triggers_of_a_list_of_tags_are_a_list() -> None:
+    tags = [{"begin": "<<f", "schema": {}, "end": ">"}]
+    for triggers, path in (("<<", "#/triggers"), (["<<", 1], "#/triggers/1"), ([], "#/triggers")):
+        with pytest.raises(InvalidStructuralTagError) as caught:
+            Grammar.from_structural_tag(tags, triggers)
+        assert caught.value.path == path
+
+
 def test_text_that_is_not_json() -> None:
     with pytest.raises(GrammarSyntaxError) as caught:
         Grammar.from_structural_tag('{"format": }')
     assert caught.value.offset == 11
     with pytest.raises(GrammarSyntaxError):
         Grammar.from_structural_tag("[" * 100_000)
+    with pytest.raises(GrammarSyntaxError, match="4300 digits"):
+        Grammar.from_structural_tag('{"format": %s}' % (5_000 * "1"))
 
 
 def test_deep_nesting_is_an_error() -> None:
