@@ -76,6 +76,8 @@ cdef class Different:
         seen = seen.whole()
         reader = JsonReader.__new__(JsonReader)
         reader.feed(so_far)
+        if reader.broken:
+            return found
         texts = endings.tokens
         string = reader.string_so_far()
         if not reader.kind():

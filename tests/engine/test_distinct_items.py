@@ -24,7 +24,7 @@ from kernels_core import (
 )
 from kernels_core.grammar.ir import GrammarIR
 from tests.engine.driver import VARIANTS, compiled, follow_stacks, mask, same_masks_together, tokenizer
-from tests.reference.judged import JudgedStacks
+from tests.reference.judged import JudgedStacks, comparable
 from tests.reference.token_limits import TooManyStacks
 
 # What items are made of, in spellings that are equal: 1, 1.0 and 10e-1, "a" and "\\u0061".
@@ -289,3 +289,27 @@ string ::= "\\"" [^"\\\\]* "\\""
     allowed = mask(matcher)
     for token, word in enumerate(dict.fromkeys(vocabulary)):
         assert (token in allowed) == matcher.fork().accept_token(token), word
+
+
+PARTS = ["[", "]", "{", "}", ",", ":", '"a"', '"b"', "1", "1.0", "10e-1", "null", " ", "\t", "\f", "[1,2]", '{"a":1}']
+
+
+@given(*[st.lists(st.sampled_from(PARTS), min_size=1, max_size=8).map("".join)] * 2)
+def test_what_is_no_json_equals_nothing(one: str, other: str) -> None:
+    matcher = follows('root[distinct] ::= "[" item ";" item "!"\nitem[item] ::= [^;!]*', [b"!"])
+    assert matcher.accept_string(f"[{one};{other}")
+    value = comparable(other)
+    assert mask(matcher) == ({0} if value is None or value != comparable(one) else set())
+    assert matcher.accept_string("!") == (value is None or value != comparable(one))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        *[("[1,2]", other) for other in ("[1 2]", "[1,,2]", "[1:2]", "[1,2,]", "[,1,2]", "[1,\f2]")],
+        *[('{"a":1}', other) for other in ('{"a",1}', '{"a" 1}', '{"a":1,}', '{,"a":1}')],
+    ],
+)
+def test_separators_belong_to_json(one: str, other: str) -> None:
+    matcher = follows('root[distinct] ::= "[" item ";" item "!"\nitem[item] ::= [^;!]*', [b"!"])
+    assert matcher.accept_string(f"[{one};{other}!")
