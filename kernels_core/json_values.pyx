@@ -9,7 +9,10 @@ Read on: `remembered.pyx`.
 
 import json
 import re
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from hashlib import blake2b
+
+from kernels_core.clock cimport rest
 
 cdef enum:
     BETWEEN
@@ -28,7 +31,8 @@ cdef enum:          # what may come next
 cdef object NUMBER = re.compile(rb"(-?)(0|[1-9][0-9]*+)(?:\.([0-9]++))?+(?:[eE]([-+]?+)([0-9]++))?+")
 cdef object DECODER = json.JSONDecoder(strict=False)
 cdef dict WORDS = {b"true": b"t", b"false": b"f", b"null": b"n"}
-cdef Py_ssize_t DIGITS = 4000       # that Python turns into a number at once
+# For exponents: an int of so many digits takes the square of their time.
+cdef object EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 cdef bytes value_of(bytes text):
@@ -47,7 +51,10 @@ cdef class JsonReader:
 
     cdef JsonReader copy(self):
         cdef JsonReader other = JsonReader.__new__(JsonReader)
-        other.open = [[entries.copy(), name] for entries, name in self.open]
+        other.open = []
+        for entries, name in self.open:
+            rest(<int>(1 + len(entries) // 16))
+            other.open.append([entries.copy(), name])
         other.scalar = bytearray(self.scalar)
         other.value, other.mode, other.awaited, other.broken = self.value, self.mode, self.awaited, self.broken
         return other
@@ -56,6 +63,7 @@ cdef class JsonReader:
         """Read on."""
         cdef uint8_t byte
         for byte in text:
+            rest(1)
             if self.mode == ESCAPE:
                 self.scalar.append(byte)
                 self.mode = STRING
@@ -162,6 +170,7 @@ cdef class JsonReader:
 
 cdef bytes _word(bytes text):
     """The value of a number, or of another word; None if it is none."""
+    rest(<int>(1 + len(text) // 16))
     return WORDS.get(text) or _number(text)
 
 
@@ -185,14 +194,9 @@ cdef bytes _number(bytes text):
     shown = digits.rstrip(b"0")
     if not shown:
         return b"#0"
-    exponent = 0
-    for at in range(0, len(power or b""), DIGITS):
-        part = power[at:at + DIGITS]
-        exponent = exponent * pow(10, <object>len(part)) + int(part)
-    if below == b"-":
-        exponent = -exponent
-    exponent += len(digits) - len(shown) - len(fraction or b"")
-    return b"#%s%se%x" % (sign, shown, exponent)
+    exponent = Decimal(((below or b"") + (power or b"0")).decode())
+    exponent = EXACT.add(exponent, <object>(len(digits) - len(shown) - len(fraction or b"")))
+    return b"#%s%se%s" % (sign, shown, str(exponent).encode())
 
 
 cdef bytes _digest(entries):
