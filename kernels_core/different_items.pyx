@@ -10,7 +10,6 @@ Read on: `judging.pyx` (asks), `json_values.pyx` (values).
 """
 
 from kernels_core.clock cimport rest
-from kernels_core.json_values cimport JsonReader, value_of
 
 cdef Different DIFFERENT = Different.__new__(Different)
 
@@ -41,6 +40,18 @@ cdef class Seen:
         other.values, other.count, other.last = before.values, before.count, value
         return other
 
+    cdef JsonReader reader_behind(self, bytes text):
+        """One that has read `text` of an item, for copies to read on: what is read already is not read again."""
+        cdef JsonReader reader = self.reader
+        cdef bytes begun = self.begun
+        if reader is None or not text.startswith(begun):
+            reader, begun = JsonReader.__new__(JsonReader), b""
+        if len(begun) < len(text):
+            reader = reader.copy()
+            reader.feed(text[len(begun):])
+        self.begun, self.reader = text, reader
+        return reader
+
     def __eq__(self, other):
         cdef Seen one = self.whole(), two
         if not isinstance(other, Seen):     # outside of all such rules there is none
@@ -61,7 +72,7 @@ cdef class Different:
         return nothing
 
     def judge(self, Seen memory not None, str rule, bytes text not None):
-        cdef bytes value = value_of(text)
+        cdef bytes value = memory.reader_behind(text).finished()
         if value is None:
             return memory
         return None if memory.has(value) else memory.with_item(value)
@@ -73,9 +84,10 @@ cdef class Different:
         cdef list found = []
         if not seen.whole().count:
             return found
+        reader = seen.reader_behind(so_far)
         seen = seen.whole()
-        reader = JsonReader.__new__(JsonReader)
-        reader.feed(so_far)
+        if reader.broken:
+            return found
         texts = endings.tokens
         string = reader.string_so_far()
         if not reader.kind():

@@ -215,7 +215,8 @@ class PredicateError(MaskscopeError):
     """A `Predicate` raised an error when it was asked about `text`, read as `rule`: the cause of this one, and its
     `reason` in words.
 
-    The matcher is as it was.  `text` is None where it was asked for what it remembers at first.
+    The matcher is as it was.  `text` is None where it was asked for what it remembers at first, or whether it remembers
+    the same in two readings.
     """
 
     def __init__(self, rule: str, text: bytes | None, reason: str) -> None:

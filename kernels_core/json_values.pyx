@@ -9,7 +9,10 @@ Read on: `remembered.pyx`.
 
 import json
 import re
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from hashlib import blake2b
+
+from kernels_core.clock cimport rest
 
 cdef enum:
     BETWEEN
@@ -17,10 +20,19 @@ cdef enum:
     ESCAPE          # behind a backslash
     WORD            # a number, true, false, null
 
+cdef enum:          # what may come next
+    VALUE
+    FIRST_ITEM      # or the end of an array
+    NAME
+    FIRST_NAME      # or the end of an object
+    COLON
+    COMMA           # or the end of what is around
+
 cdef object NUMBER = re.compile(rb"(-?)(0|[1-9][0-9]*+)(?:\.([0-9]++))?+(?:[eE]([-+]?+)([0-9]++))?+")
 cdef object DECODER = json.JSONDecoder(strict=False)
 cdef dict WORDS = {b"true": b"t", b"false": b"f", b"null": b"n"}
-cdef Py_ssize_t DIGITS = 4000       # that Python turns into a number at once
+# For exponents: an int of so many digits takes the square of their time.
+cdef object EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 cdef bytes value_of(bytes text):
@@ -39,16 +51,19 @@ cdef class JsonReader:
 
     cdef JsonReader copy(self):
         cdef JsonReader other = JsonReader.__new__(JsonReader)
-        other.open = [[entries.copy(), name] for entries, name in self.open]
+        other.open = []
+        for entries, name in self.open:
+            rest(<int>(1 + len(entries) // 16))
+            other.open.append([entries.copy(), name])
         other.scalar = bytearray(self.scalar)
-        other.value, other.mode, other.broken = self.value, self.mode, self.broken
+        other.value, other.mode, other.awaited, other.broken = self.value, self.mode, self.awaited, self.broken
         return other
 
     cdef int feed(self, bytes text) except -1:
         """Read on."""
         cdef uint8_t byte
-        cdef bytes name
         for byte in text:
+            rest(1)
             if self.mode == ESCAPE:
                 self.scalar.append(byte)
                 self.mode = STRING
@@ -69,26 +84,41 @@ cdef class JsonReader:
                 self.scalar.append(byte)
                 continue
             self._end_word()
+            if self.broken:
+                return 0
             if byte == c'"':
                 self.mode = STRING
                 self.scalar.clear()
-            elif byte == c"[":
-                self.open.append([[], None])
-            elif byte == c"{":
-                self.open.append([{}, None])
+            elif byte == c"[" or byte == c"{":
+                self.broken = self.awaited > FIRST_ITEM
+                self.open.append([[] if byte == c"[" else {}, None])
+                self.awaited = FIRST_ITEM if byte == c"[" else FIRST_NAME
             elif byte == c"]" or byte == c"}":
-                if not self.open or (type(self.open[-1][0]) is dict) != (byte == c"}"):
+                if not self._ends(byte):
                     self.broken = True
                     return 0
-                entries, name = self.open.pop()
-                if name is not None:
-                    self.broken = True
-                self._add(_digest(entries))
+                self.awaited = VALUE        # as what has ended stands where one was awaited
+                self._add(_digest(self.open.pop()[0]))
+            elif byte == c",":
+                self.broken = not self.open or self.awaited != COMMA
+                self.awaited = NAME if self.open and type(self.open[-1][0]) is dict else VALUE
+            elif byte == c":":
+                self.broken = self.awaited != COLON
+                self.awaited = VALUE
+            else:
+                self.broken = byte not in b" \t\n\r"
         return 0
+
+    cdef bint _ends(self, uint8_t byte) except -1:
+        """Whether a bracket closes what is open."""
+        if not self.open or (type(self.open[-1][0]) is dict) != (byte == c"}"):
+            return False
+        return self.awaited in (FIRST_ITEM, FIRST_NAME, COMMA)
 
     cdef bytes finished(self):
         """The value, if the text may end here, else None."""
-        self._end_word()
+        if self.mode == WORD and self.awaited == VALUE and not self.open and not self.broken:
+            return _word(bytes(self.scalar))
         return None if self.broken or self.open or self.mode != BETWEEN else self.value
 
     cdef bytes string_so_far(self):
@@ -114,31 +144,34 @@ cdef class JsonReader:
 
     cdef int _add(self, bytes value) except -1:
         """A value was read, whole, or a name of a member."""
-        cdef list top
-        if value is None or not self.open and self.value is not None:
+        cdef list top = self.open[-1] if self.open else None
+        cdef bint is_name = self.awaited == NAME or self.awaited == FIRST_NAME
+        if value is None or self.awaited >= COLON or is_name and value[:1] != b'"':
             self.broken = True
-        elif not self.open:
+        elif is_name:
+            top[1] = value
+            self.awaited = COLON
+            return 0
+        elif top is None:
             self.value = value
+        elif type(top[0]) is list:
+            (<list>top[0]).append(value)
         else:
-            top = self.open[-1]
-            if type(top[0]) is list:
-                (<list>top[0]).append(value)
-            elif top[1] is not None:
-                (<dict>top[0])[top[1]] = value
-                top[1] = None
-            elif value[:1] == b'"':
-                top[1] = value
-            else:
-                self.broken = True
+            (<dict>top[0])[top[1]] = value
+        self.awaited = COMMA
         return 0
 
     cdef int _end_word(self) except -1:
-        cdef bytes word
         if self.mode == WORD:
             self.mode = BETWEEN
-            word = bytes(self.scalar)
-            self._add(WORDS.get(word) or _number(word))
+            self._add(_word(bytes(self.scalar)))
         return 0
+
+
+cdef bytes _word(bytes text):
+    """The value of a number, or of another word; None if it is none."""
+    rest(<int>(1 + len(text) // 16))
+    return WORDS.get(text) or _number(text)
 
 
 cdef bytes _characters(bytes text):
@@ -161,14 +194,9 @@ cdef bytes _number(bytes text):
     shown = digits.rstrip(b"0")
     if not shown:
         return b"#0"
-    exponent = 0
-    for at in range(0, len(power or b""), DIGITS):
-        part = power[at:at + DIGITS]
-        exponent = exponent * pow(10, <object>len(part)) + int(part)
-    if below == b"-":
-        exponent = -exponent
-    exponent += len(digits) - len(shown) - len(fraction or b"")
-    return b"#%s%se%x" % (sign, shown, exponent)
+    exponent = Decimal(((below or b"") + (power or b"0")).decode())
+    exponent = EXACT.add(exponent, <object>(len(digits) - len(shown) - len(fraction or b"")))
+    return b"#%s%se%s" % (sign, shown, str(exponent).encode())
 
 
 cdef bytes _digest(entries):

@@ -162,7 +162,7 @@ cdef class Reading:
             pair = marks.ended[i]
             memories = self.remembered.behind(self.machine, &pair, results)
             if pair.frame == frame:
-                if not are_equal(before, memories):
+                if not are_equal(self.machine, frame, before, memories):
                     judges_of(self.machine).refuse(position)
                 continue
             frame, before = pair.frame, memories
@@ -182,7 +182,7 @@ cdef class Reading:
         if judged.number in judged.scopes:          # it is judged by what is remembered around it
             before = [around[judged.number] for around in self.remembered.begun[frame][2].values()]
             memory = before[0]
-            if not all([are_equal(memory, other) for other in before]):
+            if not all([are_equal(self.machine, frame, memory, other) for other in before]):
                 judges_of(self.machine).refuse(self.step.position + len(self.more))
         if memory is None:
             return with_memory(memories, judged.number, None)

@@ -36,6 +36,6 @@ cdef class Remembered:
 
 cdef Judges judges_of(Machine machine)
 cdef Remembered at_the_start(Machine machine)
-cdef bint are_equal(one, other) except -1
+cdef bint are_equal(Machine machine, int32_t frame, one, other) except -1
 cdef bint is_inside(Remembered remembered)
 cdef tuple with_memory(tuple memories, Py_ssize_t number, memory)

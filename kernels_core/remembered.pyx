@@ -87,7 +87,8 @@ cdef class Remembered:
         other.at, other.begun = {}, self.begun.copy()
         for i in range(marks.staying_count):
             memories = self.behind(machine, &marks.staying[i], results)
-            if not are_equal(other.at.setdefault(marks.staying[i].frame, memories), memories):
+            if not are_equal(machine, marks.staying[i].frame,
+                             other.at.setdefault(marks.staying[i].frame, memories), memories):
                 judges_of(machine).refuse(position)
         other._begin(machine, marks, position)
         return other
@@ -116,7 +117,7 @@ cdef class Remembered:
                                        else judges.fresh(number, judged.name))
             if frame not in self.at:
                 self.at[frame], self.begun[frame] = memories, (position, memories, {})
-            elif not are_equal(self.at[frame], memories):
+            elif not are_equal(machine, frame, self.at[frame], memories):
                 judges.refuse(position)
             self.begun[frame][2][place] = self.at[place]
         return 0
@@ -150,9 +151,13 @@ cdef tuple with_memory(tuple memories, Py_ssize_t number, memory):
     return memories if memories[number] is memory else (*memories[:number], memory, *memories[number + 1:])
 
 
-cdef bint are_equal(one, other) except -1:
-    """Whether two readings remember the same."""
-    return one is other or one == other
+cdef bint are_equal(Machine machine, int32_t frame, one, other) except -1:
+    """Whether two readings remember the same at `frame`, which has a mark; below 0: outside of all such."""
+    try:
+        return one is other or one == other
+    except Exception as error:
+        place = "text" if frame < 0 else judges_of(machine).of(machine, frame).name
+        raise PredicateError(place, None, f"{type(error).__name__}: {error}") from error
 
 
 cdef bint is_inside(Remembered remembered):

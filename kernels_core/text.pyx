@@ -14,7 +14,7 @@ cimport cython
 
 from kernels_core.clock cimport Clock, start_clock, stop_clock
 from kernels_core.earley.machine cimport Passage
-from kernels_core.earley.records cimport COUNTS, SPENT, SetRec, is_live, known_step, ms_clock
+from kernels_core.earley.records cimport COUNTS, MARKED, SPENT, SetRec, is_live, known_step, ms_clock
 from kernels_core.earley.token_limits cimport crossed
 from kernels_core.judging cimport Reading, reading_at
 from kernels_core.masks.cache cimport MaskCache
@@ -311,6 +311,8 @@ cdef class Text:
                 raise UnsupportedFeatureError(
                     "a token is read by its id and by its bytes where texts are judged; use another token")
             reading.take_whole(token, whole.marks)
+            if not target.limits & MARKED:
+                reading.remembered = reading.remembered.outside()
         return target
 
     @cython.final

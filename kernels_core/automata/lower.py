@@ -163,7 +163,10 @@ class Lowering(Inlining):
         """Spell free text with tags out between two states."""
         watched = (*node.tags, *node.stops)
         end = -1 if node.stops else target
-        first, fired = spell_dispatch(nfa, watched, node.excludes, source, end, place, self.limits.most_states)
+        spelt = spell_dispatch(nfa, watched, node.excludes, source, end, place, self.limits.most_states)
+        if spelt is None:
+            raise BudgetExceededError("automaton states", self.options.max_states, f"rule {nfa.position(place)[0]!r}")
+        first, fired = spelt
         after = first if node.loop else target
         for state, tag in fired:
             if tag < len(node.tags):

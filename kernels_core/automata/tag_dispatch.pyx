@@ -21,6 +21,7 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from kernels_core.automata.nfa cimport Nfa, RangeEdge
+from kernels_core.clock cimport rest
 
 cdef int32_t NONE = -1
 
@@ -51,7 +52,8 @@ def spell_dispatch(Nfa nfa, tuple tags, tuple excludes, int32_t source, int32_t 
     """Write the automaton of free text with `tags` and `excludes`, byte strings, from the state `source` on.
 
     `end`: where free text may end to; -1 if it may not.  Returns the place to go on with free text, and a list of
-    (state, index of a tag that has just ended there).  Stops early past `limit` states.
+    (state, index of a tag that has just ended there); None where there are more than `limit` byte edges and such pairs,
+    and so wherever there are more states.
     """
     cdef vector[TrieNode] nodes
     cdef vector[State] order
@@ -65,13 +67,17 @@ def spell_dispatch(Nfa nfa, tuple tags, tuple excludes, int32_t source, int32_t 
         nodes[_add(nodes, tags[tag])].fired.push_back(tag)
     for exclude in excludes:
         _add(nodes, exclude)
-    _link(nodes)
+    if not _link(nodes, limit):
+        return None
     # States are numbered as they are met, breadth first; the first is the start.
     order.push_back(State(0, 0))
     number[0] = 0
     nfa.epsilon(source, nfa.state())
-    while at < <int32_t>order.size() and nfa.size <= limit:
+    while at < <int32_t>order.size():
+        if <int64_t>nfa.bytes.size() + len(fired) > limit:
+            return None
         node, least, state = &nodes[order[at].node], order[at].least, first + at
+        rest(<int32_t>(1 + node.moves.size() + node.fired.size()))
         at += 1
         nfa.tag(state, place)
         for tag in node.fired:
@@ -110,6 +116,7 @@ cdef int32_t _add(vector[TrieNode]& nodes, bytes pattern):
     cdef int32_t at = 0, i, byte, found
     cdef size_t k
     for i in range(<int32_t>len(pattern)):
+        rest(1)
         byte = text[i]
         found = NONE
         for k in range(nodes[at].moves.size()):
@@ -125,8 +132,11 @@ cdef int32_t _add(vector[TrieNode]& nodes, bytes pattern):
     return at
 
 
-cdef void _link(vector[TrieNode]& nodes) noexcept nogil:
-    """Aho & Corasick's failure links, folded into `moves`; what ends at a suffix ends here too."""
+cdef bint _link(vector[TrieNode]& nodes, int64_t room) except -1:
+    """Aho & Corasick's failure links, folded into `moves`; what ends at a suffix ends here too.
+
+    False past so many moves and tags that end.
+    """
     cdef vector[int32_t] pending
     cdef vector[Move] merged
     cdef size_t at = 0, i, k
@@ -136,6 +146,7 @@ cdef void _link(vector[TrieNode]& nodes) noexcept nogil:
         number = pending[at]
         suffix = nodes[number].suffix
         at += 1
+        rest(<int32_t>(1 + nodes[number].moves.size() + nodes[suffix].moves.size() + nodes[suffix].fired.size()))
         sort(nodes[number].moves.begin(), nodes[number].moves.end(), _before)
         for k in range(nodes[number].moves.size()):
             pending.push_back(nodes[number].moves[k].node)
@@ -156,6 +167,10 @@ cdef void _link(vector[TrieNode]& nodes) noexcept nogil:
             merged.push_back(nodes[number].moves[k])
         merged.insert(merged.end(), nodes[suffix].moves.begin() + i, nodes[suffix].moves.end())
         nodes[number].moves = merged
+        room -= <int64_t>(merged.size() + nodes[number].fired.size())
+        if room < 0:
+            return False
+    return True
 
 
 cdef int32_t _move(const TrieNode& node, int32_t byte) noexcept nogil:

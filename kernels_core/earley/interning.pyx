@@ -13,6 +13,7 @@ Read on: `machine.pyx`, which says what is interned and why; `left_recursion.pyx
 
 from libc.stdint cimport uint32_t
 from libc.string cimport memcmp, memcpy
+from libcpp.mutex cimport mutex, unique_lock
 
 from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport ACCEPTING, TOKENS, mark_bytes, members_at
@@ -153,10 +154,16 @@ cdef class InternedStates:
 
     @property
     def set_count(self):
+        cdef unique_lock[mutex] _held
+        with nogil:
+            _held = unique_lock[mutex](self.tables.lock)    # another thread may be making the list longer
         return self.sets.size()
 
     @property
     def frame_count(self):
+        cdef unique_lock[mutex] _held
+        with nogil:
+            _held = unique_lock[mutex](self.tables.lock)
         return self.frames.size()
 
     def set_items(self, int number):

@@ -63,8 +63,11 @@ cdef class Machine(InternedStates):
     """
 
     def __init__(self, Tables tables, *, size_t max_bytes, str where="grammar", bint memoize=True):
+        cdef unique_lock[mutex] _held
         InternedStates.__init__(self, tables, max_bytes=max_bytes, where=where)
         self.lock = &tables.lock
+        with nogil:
+            _held = unique_lock[mutex](self.lock[0])        # an older machine on these tables may be at work
         self.memoize = memoize
         self.kernel_slots.assign(64, Slot(0, 0))
         self.kernels.reserve(32)
@@ -84,9 +87,6 @@ cdef class Machine(InternedStates):
         if tables.max_tokens[0] >= 0 or tables.marks[0]:
             returns[0] = Item(C_ACCEPT, C_ROOT, 0)
             root = self.intern_frame(returns, -2 if tables.marks[0] else tables.max_tokens[0], 0).number
-        cdef unique_lock[mutex] _held
-        with nogil:
-            _held = unique_lock[mutex](self.lock[0])        # an older machine on these tables may be at work
         self.kernel.push_back(Item(tables.enter(0), root, 0))
         self.initial = self.close()
         if self.closed_marks == NULL:

@@ -71,6 +71,8 @@ def find_stacks(forest: Forest, tips: Iterable[ChartItem], limit: int) -> Stacks
             listed.append(stack)
         looks -= 1
         if looks <= 0:
+            if not listed and limit > 0:  # the text is nested deeper than that
+                listed.append(tuple(shortest_stack(forest, Level(tips[0], forest.last))))
             break
     else:
         return Stacks(tuple(listed), len(listed), True)

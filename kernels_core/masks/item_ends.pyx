@@ -37,10 +37,11 @@ cdef class Endings:
 
     cdef dict by_value(self):
         """By value of an item that nothing is read of: the bytes up to its end."""
+        cdef dict values = {}
         if self.values is None:
-            self.values = {}
             for text in self.tokens:
-                self.values.setdefault(value_of(text), []).append(text)
+                values.setdefault(value_of(text), []).append(text)
+            self.values = values
         return self.values
 
 

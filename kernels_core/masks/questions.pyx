@@ -99,8 +99,12 @@ def pooled(TokenSetPool pool not None):
 
 def rules_of(MaskCache masks not None, list states):
     """The rules' numbers of automaton states (-1: a pseudo-state); no state is expanded for it."""
-    cdef int32_t state, count = <int32_t>masks.machine.tables.states.size()
+    cdef unique_lock[mutex] _held
+    cdef int32_t state, count
     cdef list rules = []
+    with nogil:
+        _held = unique_lock[mutex](masks.machine.lock[0])
+    count = <int32_t>masks.machine.tables.states.size()
     for state in states:
         if not 0 <= state < count:
             raise IndexError(f"no state {state}: there are {count}")

@@ -8,8 +8,10 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ import pytest
 from kernels_core import (
     BudgetExceededError,
     CancelToken,
+    CompiledGrammar,
     DeadEndError,
     Grammar,
     GrammarMatcher,
@@ -24,6 +27,7 @@ from kernels_core import (
     TimeLimit,
     allocate_token_bitmask,
 )
+from kernels_core.masks.questions import rules_of
 from tests.engine.driver import compiled, mask
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -110,6 +114,28 @@ def test_a_grammar_whose_reading_was_broken_off_can_be_read_again() -> None:
         with suppress(BudgetExceededError), TimeLimit(0, looks=looks):
             str(Grammar.from_json_schema(SCHEMA))
         assert str(Grammar.from_json_schema(SCHEMA)) == expected
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        lambda grammar: grammar.machine.set_count,
+        lambda grammar: grammar.machine.frame_count,
+        lambda grammar: rules_of(grammar.masks, [0]),
+    ],
+)
+def test_sizes_are_asked_for_while_nobody_makes_lists_longer(size: Callable[[CompiledGrammar], object]) -> None:
+    grammar = compiled(Grammar.from_ebnf(LARGE), VOCAB)
+    asking = Thread(target=size, args=(grammar,))
+    grammar.machine.tables.hold()
+    try:
+        asking.start()
+        asking.join(0.2)
+        waits = asking.is_alive()
+    finally:
+        grammar.machine.tables.let_go()
+    asking.join()
+    assert waits
 
 
 def test_limits_nest_and_the_first_to_run_out_is_named() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from itertools import product
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_core import Grammar, GrammarError, GrammarMatcher, Options
+from kernels_core import BudgetExceededError, Grammar, GrammarError, GrammarMatcher, Options, TimeLimit
+from kernels_core.automata.lower import Lowering
 from kernels_core.grammar.ir import GrammarIR, Literal, Node, Rule, Seq, TagDispatch, TokenSet
 from kernels_core.grammar.nodes import literal
 from tests.engine.driver import compiled, mask
@@ -196,3 +198,37 @@ def test_a_budget_of_states_beyond_what_a_number_of_states_may_be() -> None:
         compiled(grammar(TagDispatch((b"ab",), (literal(b"c"),), True, (), ())), [b"a"], Options(max_states=50_000_000))
     )
     assert matcher.accept_string("aabca")
+
+
+def random_words(count: int) -> tuple[bytes, ...]:
+    random = Random(1)
+    return tuple(sorted(bytes(random.choices(b"abcdefghijklmnopqrstuvwxyz", k=20)) for _ in range(count)))
+
+
+@pytest.mark.parametrize("looks", [1_000, 5_000, 10_000])
+def test_many_patterns_end_at_a_time_limit(looks: int) -> None:
+    """The trie, its links and the states: each of them looks at the clock some 4,000 times."""
+    lowering = Lowering(grammar(TagDispatch((), (), True, random_words(200), ())).ir, Options())
+    number = lowering.rule_id("root")
+    with pytest.raises(BudgetExceededError, match="milliseconds"), TimeLimit(0, looks=looks):
+        lowering.nfa(number)
+    assert 3_500 < lowering.nfa(number).size < 4_000
+
+
+def test_many_patterns_end_at_a_limit_of_edges() -> None:
+    """A state of free text has an edge for each byte that any pattern begins with."""
+    ir = grammar(TagDispatch((), (), True, random_words(1_000), ())).ir
+    lowering = Lowering(ir, Options())
+    assert lowering.nfa(lowering.rule_id("root")).size > 18_000
+    lowering = Lowering(ir, Options(max_states=1_000))
+    with pytest.raises(BudgetExceededError, match="more than 1,000 automaton states"):
+        lowering.nfa(lowering.rule_id("root"))
+
+
+def test_nested_tags_end_at_a_limit_of_ends() -> None:
+    """All shorter tags end where one of them does."""
+    tags = tuple(b"a" * length for length in range(1, 400))
+    ir = grammar(TagDispatch(tags, (literal(b"c"),) * len(tags))).ir
+    lowering = Lowering(ir, Options(max_states=1_000))
+    with pytest.raises(BudgetExceededError, match="more than 1,000 automaton states"):
+        lowering.nfa(lowering.rule_id("root"))

@@ -20,11 +20,12 @@ from kernels_core import (
     GrammarError,
     GrammarMatcher,
     Options,
+    TimeLimit,
     UnsupportedFeatureError,
 )
 from kernels_core.grammar.ir import GrammarIR
 from tests.engine.driver import VARIANTS, compiled, follow_stacks, mask, same_masks_together, tokenizer
-from tests.reference.judged import JudgedStacks
+from tests.reference.judged import JudgedStacks, comparable
 from tests.reference.token_limits import TooManyStacks
 
 # What items are made of, in spellings that are equal: 1, 1.0 and 10e-1, "a" and "\\u0061".
@@ -289,3 +290,76 @@ string ::= "\\"" [^"\\\\]* "\\""
     allowed = mask(matcher)
     for token, word in enumerate(dict.fromkeys(vocabulary)):
         assert (token in allowed) == matcher.fork().accept_token(token), word
+
+
+PARTS = ["[", "]", "{", "}", ",", ":", '"a"', '"b"', "1", "1.0", "10e-1", "null", " ", "\t", "\f", "[1,2]", '{"a":1}']
+
+
+@given(*[st.lists(st.sampled_from(PARTS), min_size=1, max_size=8).map("".join)] * 2)
+def test_what_is_no_json_equals_nothing(one: str, other: str) -> None:
+    matcher = follows('root[distinct] ::= "[" item ";" item "!"\nitem[item] ::= [^;!]*', [b"!"])
+    assert matcher.accept_string(f"[{one};{other}")
+    value = comparable(other)
+    assert mask(matcher) == ({0} if value is None or value != comparable(one) else set())
+    assert matcher.accept_string("!") == (value is None or value != comparable(one))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        *[("[1,2]", other) for other in ("[1 2]", "[1,,2]", "[1:2]", "[1,2,]", "[,1,2]", "[1,\f2]")],
+        *[('{"a":1}', other) for other in ('{"a",1}', '{"a" 1}', '{"a":1,}', '{,"a":1}')],
+    ],
+)
+def test_separators_belong_to_json(one: str, other: str) -> None:
+    matcher = follows('root[distinct] ::= "[" item ";" item "!"\nitem[item] ::= [^;!]*', [b"!"])
+    assert matcher.accept_string(f"[{one};{other}!")
+
+
+NUMBERS = """
+root[distinct] ::= "[" item ("," item)* "]"
+item[item] ::= number | "[" number? ("," number)* "]"
+number ::= "-"? [0-9]+ ("e" "-"? [0-9]+)?
+"""
+LARGE = 5_000
+
+
+def test_reading_items_looks_at_the_clock() -> None:
+    matcher = follows(NUMBERS)
+    assert matcher.accept_string("[[1],[" + "1," * LARGE)
+    with pytest.raises(BudgetExceededError), TimeLimit(0, looks=LARGE):
+        mask(matcher)
+    assert mask(matcher) == {token for token in range(len(PIECES)) if matcher.fork().accept_token(token)}
+
+
+def test_what_is_read_of_an_item_is_not_read_again() -> None:
+    matcher = follows(NUMBERS)
+    assert matcher.accept_string("[[1],[" + "1," * LARGE)
+    mask(matcher)
+    fork = matcher.fork()
+    for text in ("1,", "10,", "2"):
+        assert matcher.accept_string(text)
+        with TimeLimit(0, looks=LARGE):
+            mask(matcher)
+    assert fork.accept_string("1")
+    assert mask(fork) == mask(matcher)
+    with TimeLimit(0, looks=40 * LARGE):  # a number may end behind each digit
+        assert follows(NUMBERS).accept_string("[" + "9" * LARGE)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("1e0", "1", True),
+        ("10e-1", "1", True),
+        ("100e1", "1e3", True),
+        ("-1e-0", "-1", True),
+        ("0e9", "-0e-5", True),
+        ("1e" + "9" * LARGE, "10e" + "9" * (LARGE - 1) + "8", True),
+        ("1e-1" + "0" * LARGE, "10e-1" + "0" * (LARGE - 1) + "1", True),
+        ("1e" + "9" * LARGE, "1e" + "9" * (LARGE - 1), False),
+        ("1e5", "1e-5", False),
+    ],
+)
+def test_numbers_are_what_they_are_worth(one: str, other: str, same: bool) -> None:
+    assert follows(NUMBERS).accept_string(f"[{one},{other}]") != same

@@ -586,3 +586,43 @@ def test_where_a_text_begins_is_not_guessed_behind_a_token_by_its_id(between: st
     matcher = follows(text, {"name": Two()}, [b"a", b"!", b"," if between == '","' else b"<x>"])
     with pytest.raises(UnsupportedFeatureError, match="ambiguous where texts of 'name' begin"):
         _ = [matcher.accept_token(token) for token in (0, 1, 2, 0, 1, 2, 0, 1, 2)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'root ::= list "."*\nlist ::= "(" name ("," name)* Token(5)',
+        'root ::= (list | "(a!" Token(5)) "."*\nlist ::= "(" name ("," name)* ")"',
+    ],
+)
+def test_a_token_by_its_id_leads_out_of_all_that_is_judged(text: str) -> None:
+    """Equal places are equal again: nothing remembers what was inside."""
+    words = [b"(", b"a", b"!", b",", b".", b"<x>"]
+    matcher = follows(text + '\nname ::= [ab] "!"', {"name": AllDifferent(within="list")}, words)
+    keys = []
+    for token in (0, 1, 2, 5, 4, 4, 4):
+        assert matcher.accept_token(token)
+        keys.append(matcher.state_key)
+    assert keys[-1] == keys[-2]
+
+
+def test_memories_that_cannot_be_compared_are_an_error_of_their_predicate() -> None:
+    class Memory:
+        def __eq__(self, other: object) -> bool:
+            raise ZeroDivisionError("no")
+
+        __hash__ = None  # type: ignore[assignment]
+
+    class Remembers(Predicate):
+        def start(self) -> Memory:
+            return Memory()
+
+        def judge(self, memory: Memory, rule: str, text: bytes) -> Memory:
+            return Memory()
+
+    text = 'root ::= (name | plain) ("," name)*\nname ::= [ab]+\nplain ::= [ab]+'
+    matcher = follows(text, {"name": Remembers()})
+    with pytest.raises(PredicateError, match="raised ZeroDivisionError: no") as caught:
+        matcher.accept_string("a,")
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert matcher.text == b""

@@ -369,6 +369,17 @@ class TestTree:
         for grammar in (SUMS, 'root ::= A{0,3} A\nA ::= "1" "2"?', 'root ::= "1"*'):
             assert derivation(matcher_of(grammar, b"1")).apart
 
+    @pytest.mark.parametrize("depth", [1_990, 2_500])
+    def test_texts_may_be_nested_deeper_than_stacks_are_looked_for(self, depth: int) -> None:
+        matcher = matcher_of('root ::= v\nv ::= "[" v "]" | "x"', b"[" * depth)
+        stack = call_stack(matcher)
+        assert (len(stack.stacks), stack.total) == (1, 1)
+        assert stack.levels[-1].begin == depth
+        assert len(call_stack(matcher, limit=0).stacks) == 0
+        found = derivation(matcher)
+        assert found.trees == 1
+        assert any(node.open for node in found.nodes)
+
     def test_trees_are_numbered(self) -> None:
         matcher = matcher_of(SUMS, b"1+2")
         found = derivation(matcher)

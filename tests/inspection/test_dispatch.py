@@ -248,6 +248,14 @@ def test_a_rule_that_reads_itself_is_looked_into_once() -> None:
     assert b"".join(text[one.begin : one.end] for one in found.segments) == text
 
 
+def test_what_is_read_in_a_tag_may_be_nested_deep() -> None:
+    source = 'root ::= TagDispatch(("<", v), loop_after_dispatch=true)\nv ::= "[" v "]" | "x"'
+    text = b"hello <" + b"[" * 2_500
+    matcher = GrammarMatcher(compiled(Grammar.from_ebnf(source), BYTES))
+    assert matcher.accept_string(text)
+    assert told(modes(matcher), text)[-1] == ("tag", b"[" * 2_500, ("<",))
+
+
 @given(st.data())
 def test_segments_cover_the_text_whatever_the_grammar(data: st.DataObject) -> None:
     """Whatever is recursive, ambiguous or nested: no gap, no overlap, and triggers are where their text is."""
