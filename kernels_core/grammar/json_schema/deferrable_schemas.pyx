@@ -550,7 +550,7 @@ cdef bint _is_number(value) except -1:
     if type(value) is Decimal and not -SMALL < value.adjusted() < SMALL:
         return False            # a short exponent may stand for a million digits
     if type(value) is float or type(value) is Decimal:
-        return len(repr(value)) < 30 and -1e12 < value < 1e12
+        return len(repr(value)) < 27 and -1e12 < value < 1e12
     return False
 
 
