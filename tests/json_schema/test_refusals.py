@@ -17,6 +17,7 @@ from tests.json_schema.driver import judge, texts
 # A pattern and a length that no string has both of, where neither the root nor what it holds says so.
 NO_STRING = {"type": "string", "pattern": "^[a-z]{2,}$", "maxLength": 1}
 CLOSED = {"type": "object", "additionalProperties": False}
+STRING = {"type": "string"}
 NO_STRING_BELOW = {"type": "array", "minItems": 1, "items": {"type": "array", "minItems": 1, "items": NO_STRING}}
 
 
@@ -93,7 +94,12 @@ def test_lenient_leaves_out_what_depends_on_a_keyword_that_could_not_be_read() -
         ),
         ({"type": "object", "required": ["a"], "additionalProperties": False}, ("#", "additionalProperties"), ""),
         ({"type": "object", "properties": {"n": {"$ref": "#"}}, "required": ["n"]}, ("#", "$ref"), "for ever"),
-        (NO_STRING_BELOW, ("#", "$ref"), "for ever"),
+        (NO_STRING_BELOW, ("#/items/items", "maxLength"), "an item of #/items is required; an item of # is required"),
+        (
+            {"type": "array", "minItems": 2, "prefixItems": [{}], "items": {"allOf": [STRING, {"type": "null"}]}},
+            ("#/items", "allOf"),
+            "an item of # is required",
+        ),
         ({"type": "array", "minItems": 3, "maxItems": 2}, ("#", "maxItems"), ""),
         pytest.param(
             {"enum": []},

@@ -56,8 +56,14 @@ def _search(reader: Reader, term: Term, depth: int, seen: set[Term]) -> tuple[st
         if isinstance(term, Place):
             return _keyword(reader, term)
         return (place.pointer if place else "#", "allOf", "the schemas that apply here have no value in common")
-    if not reader.algebra.is_void_shape(replace(shape, objects=())):
+    if not reader.algebra.is_void_shape(replace(shape, objects=(), arrays=())):
         return None
+    for items in shape.arrays:
+        for i in range(min(items.least, len(items.prefix) + 1)):
+            inner = _search(reader, items.at(i), depth + 1, seen)
+            if inner is not None:
+                needed = f"an item of {place.pointer if place else '#'} is required"
+                return inner[0], inner[1], f"{inner[2]}; {needed}"
     for members in shape.objects:
         for name in members.required:
             value = value_of(reader.algebra, members, name)
