@@ -316,6 +316,7 @@ def test_strings_and_numbers_of_too_many_states() -> None:
         ({"properties": {"a": {}}, "minProperties": 2}, True),
         ({"properties": {"a": {}}, "required": ["b"]}, True),
         ({"prefixItems": [{}], "minItems": 2, "type": "array"}, True),
+        ({"items": [{}], "minItems": 2, "type": "array"}, True),
         ({"properties": {"a": False}, "required": ["a"]}, False),
         ({"properties": {"a": {}}, "minProperties": 2, "maxProperties": 1}, False),
     ],
@@ -327,6 +328,14 @@ def test_what_strict_mode_leaves_without_values_is_said_to_be_its_doing(schema: 
         assert Grammar.from_json_schema({"type": "object"} | schema).warnings == ()
     else:
         assert reasons({"type": "object"} | schema) == [found]
+
+
+@pytest.mark.parametrize("word", ["items", "prefixItems"])
+def test_strict_mode_leaves_items_that_are_said_to_be_evaluated_elsewhere(word: str) -> None:
+    schema = {"type": "array", word: [{"type": "integer"}], "unevaluatedItems": {"type": "string"}}
+    found = texts(schema, strict_mode=True)
+    assert '[1, "a"]' in found
+    assert "[1, 2]" not in found
 
 
 CIRCLES = {"x": {"$ref": "#/$defs/x"}, "y": {"allOf": [{"$ref": "#/$defs/z"}]}, "z": {"$ref": "#/$defs/y"}}
