@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import pickle
 import re
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from kernels_core import Grammar, TimeLimit, UnsupportedSchemaError
+from kernels_core.clock import is_limited
 from kernels_core.errors import GrammarSyntaxError
 from kernels_core.grammar.json_schema import explain_schema, schema_algebra
 from tests.json_schema.driver import judge, texts
@@ -226,6 +228,33 @@ def test_explanations() -> None:
     assert lenient["#/properties/b/not", "uniqueItems"] == "approximated"
     hopeless = explain_schema({"type": "string", "const": 1})
     assert [(row.keyword, row.status) for row in hopeless] == [("type", "exact"), ("const", "refused")]
+
+
+def test_explanations_of_more_problems_than_are_listed() -> None:
+    members = {f"p{i}": {"type": "strin", "title": str(i), "minLength": -1} for i in range(1_100)}
+    rows = {(row.pointer, row.keyword): row.status for row in explain_schema({"properties": members})}
+    assert rows["#/properties/p1099", "type"] == rows["#/properties/p1099", "minLength"] == "refused"
+
+
+def test_explanations_of_schemas_with_names_however_they_are_spelt() -> None:
+    named = {"$id": "http://z/", "$defs": {"y": {"$ref": "#/$defs/q"}, "q": {"maxLength": 1}}}
+    text = json.dumps({"$ref": "#/$defs/x/$defs/y", "$defs": {"x": named, "q": {"minLength": 1}}})
+    plain = [(row.pointer, row.keyword) for row in explain_schema(text)]
+    assert ("http://z/#/$defs/q", "maxLength") in plain
+    assert [(row.pointer, row.keyword) for row in explain_schema(text.replace("$", "\\u0024"))] == plain
+
+
+def test_explanations_have_a_clock() -> None:
+    limited: list[bool] = []
+
+    class Model:
+        @staticmethod
+        def model_json_schema() -> Any:
+            limited.append(is_limited())
+            return {"type": "string"}
+
+    assert explain_schema(Model)
+    assert limited == [True]
 
 
 def test_a_spent_budget_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
