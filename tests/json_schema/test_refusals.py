@@ -149,6 +149,11 @@ def test_schemas_without_instances(schema: Any, place: tuple[str, str], words: s
         ({"patternProperties": {"[": {}}}, "patternProperties"),
         ({"dependentRequired": {"a": "b"}}, "dependentRequired"),
         ({"multipleOf": 1e400}, "multipleOf"),
+        *(({"items": {"$ref": f"#/$defs/a/allOf/{i}"}, "$defs": {"a": {"allOf": [{}]}}}, "$ref") for i in ("00", "-1")),
+        *(
+            ({"items": {"$ref": f"urn:a#/allOf/{i}"}, "$defs": {"a": {"$id": "urn:a", "allOf": [{}]}}}, "$ref")
+            for i in ("00", "-1")
+        ),
     ],
 )
 def test_malformed_keywords(schema: Any, keyword: str) -> None:

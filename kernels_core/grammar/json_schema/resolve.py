@@ -19,7 +19,7 @@ from difflib import get_close_matches
 from functools import cache
 from itertools import islice
 from typing import Any
-from urllib.parse import urldefrag, urljoin
+from urllib.parse import unquote, urldefrag, urljoin
 
 from ...clock import look
 from .deferrable_schemas import UNSET, is_pointer, pointed
@@ -256,10 +256,13 @@ class Documents:
         uri, fragment = _join(context.base, reference)
         try:
             # From the document itself: seen from elsewhere a dynamic anchor might lead back there.
+            there = self._documents().get(uri)
+            pointer = f"#{unquote(fragment)}"  # the library takes -1 for the last of a list
+            if there is not None and is_pointer(pointer) and pointed(there.contents, pointer) is UNSET:
+                raise exceptions.PointerToNowhere(ref=fragment, resource=there)
             return self._documents().resolver(uri).lookup(f"#{fragment}")
         except exceptions.Unresolvable as error:
             if isinstance(error, exceptions.PointerToNowhere | exceptions.NoSuchAnchor | exceptions.InvalidAnchor):
-                there = self._documents().get(uri)
                 meant = _meant(reference, None if there is None else there.contents)
                 raise Unresolved(f"the reference {reference!r} points to nothing{meant}") from None
             raise Unresolved(
