@@ -160,6 +160,12 @@ def test_malformed_keywords(schema: Any, keyword: str) -> None:
     assert keyword in [found for _, found in problems(schema)]
 
 
+def test_problems_behind_references_are_where_they_stand() -> None:
+    inner = {"$id": "http://z/", "$defs": {"y": {"type": "strin"}}}
+    for reference in ("#/$defs/x/$defs/y", "http://z/#/$defs/y"):
+        assert problems({"$ref": reference, "$defs": {"x": inner}}) == [(reference, "type")]
+
+
 def test_what_nothing_refers_to_is_not_judged() -> None:
     assert '"x"' in texts({"type": "string", "$defs": {"unused": {"pattern": "("}}})
 

@@ -283,7 +283,7 @@ class Documents:
             self._dialects[base] = dialect
         uri, fragment = _join(context.base, reference)
         entered = not fragment.startswith("/") or base != uri
-        pointer = f"#{fragment}" if base == self._base else f"{base}#{fragment}"
+        pointer = f"#{fragment}" if uri == self._base else f"{uri}#{fragment}"
         context = Context(base, self._enter_scope(context.scope, base), dialect)
         return Target(resolved.contents, context, pointer, entered)
 
