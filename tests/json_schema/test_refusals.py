@@ -160,6 +160,15 @@ def test_malformed_keywords(schema: Any, keyword: str) -> None:
     assert keyword in [found for _, found in problems(schema)]
 
 
+@pytest.mark.parametrize("name", ["http://[x", "http://ex\u2100mple/"])
+@pytest.mark.parametrize("beside", [{"type": "string"}, {"not": {"type": "null"}}])
+def test_names_that_are_no_uris(name: str, beside: Any) -> None:
+    assert problems({"$id": name, **beside}) == [("#", "$id")]
+    assert problems({"items": {"$id": name, **beside}}) == [("#/items", "$id")]
+    assert problems({"$ref": "urn:a"}, resources={"urn:a": {"$id": name, **beside}}) == [("#", "$ref")]
+    assert problems({"$id": "urn:a", "items": {"$ref": name}}, resources={name: beside}) == [("#/items", "$ref")]
+
+
 def test_problems_behind_references_are_where_they_stand() -> None:
     inner = {"$id": "http://z/", "$defs": {"y": {"type": "strin"}}}
     for reference in ("#/$defs/x/$defs/y", "http://z/#/$defs/y"):
