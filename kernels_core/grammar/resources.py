@@ -170,6 +170,14 @@ _KINDS: Mapping[type, str] = {
 }
 
 
+def _absolute(base: str, reference: str) -> str:
+    """The document that a reference leads to; what is no URI stays as it is, for the schema's reader to refuse."""
+    try:
+        return urldefrag(urljoin(base, reference))[0]
+    except ValueError:
+        return reference
+
+
 class _Names:
     """The names that documents have, and those that references used.
 
@@ -199,13 +207,13 @@ class _Names:
                     name = value.get(word)
                     if isinstance(name, str) and not name.startswith("#"):
                         # It is no name in some dialects, and beside `$ref` in others.
-                        inner = urldefrag(urljoin(bases[-1], name))[0]
+                        inner = _absolute(bases[-1], name)
                         self._own.add(inner)
                         bases = tuple(dict.fromkeys((outer, bases[-1], inner)))
                 for word in _REFERENCES:
                     reference = value.get(word)
                     if isinstance(reference, str) and not reference.startswith("#"):
-                        self._used.add(tuple(urldefrag(urljoin(base, reference))[0] for base in bases))
+                        self._used.add(tuple(_absolute(base, reference) for base in bases))
                 if isinstance(value.get("$schema"), str):
                     self._declared.add(urldefrag(value["$schema"])[0])
                 work += [(item, bases) for item in value.values() if isinstance(item, dict | list)]
@@ -218,7 +226,7 @@ class _Names:
             bare = urldefrag(uri)[0]
             for word in _IDENTIFIERS if isinstance(document, dict) else ():
                 if isinstance(document.get(word), str):
-                    found.setdefault(urldefrag(urljoin(bare, document[word]))[0], uri)
+                    found.setdefault(_absolute(bare, document[word]), uri)
             found[bare] = uri
         return found
 

@@ -30,6 +30,16 @@ FOUR = {"a": 1, "b": 2, "c": 3, "d": 4}
         ({"type": "array", "minItems": 3}, [[1, 2, 3]], [[1, 2], [1, 2, 3, 4]]),
         ({"type": "array", "prefixItems": 3 * [{"const": 1}]}, [[1, 1, 1]], [[1, 1, 1, 4]]),
         ({"type": "array", "contains": {"const": 1}, "minContains": 3}, [[1, 1, 1]], [[1, 1, 1, 2]]),
+        (
+            {"type": "array", "prefixItems": 3 * [{"type": "string"}], "contains": {"type": "integer"}},
+            [["a", "b", "c", 1]],
+            [["a", "b", "c"], ["a", "b", "c", 1, 2]],
+        ),
+        (
+            {"type": "array", "not": {"prefixItems": [{}, {}, {"type": "string"}, {"type": "string"}]}},
+            [["a", "b", 3], ["a", "b", "c", 4]],
+            [["a", "b"], ["a", "b", "c", "d"], ["a", "b", 3, 4, 5, 6]],
+        ),
         ({"type": "object"}, [{"a": 1, "b": 2, "c": 3}], [FOUR, {"a": FOUR}]),
         ({"type": "object", "maxProperties": 4}, [FOUR], [{**FOUR, "e": 5}]),
         ({"type": "object", "properties": {key: {} for key in FOUR}}, [FOUR], [{**FOUR, "e": 5}]),

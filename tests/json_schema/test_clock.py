@@ -85,3 +85,9 @@ def test_a_request_does_not_pay_for_the_collector() -> None:
 
     with pytest.raises(BudgetExceededError):
         work()
+
+
+def test_a_limit_ends_the_search_for_misspelt_words() -> None:
+    grammar = Grammar.from_json_schema({"type": "object", **{f"minimun{i}zq": 0 for i in range(2_000)}})
+    with pytest.raises(BudgetExceededError), TimeLimit(20):
+        _ = grammar.warnings

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels_core import Grammar, UnsupportedSchemaError
 from kernels_core.grammar.json_schema import SchemaOptions
 from kernels_core.grammar.json_schema.compile import compile_schema
 from kernels_core.grammar.json_schema.deferrable_schemas import DeferrableSchemas
@@ -94,3 +95,17 @@ def test_what_the_quick_readers_do_not_know_does_not_wait(word: str) -> None:
     assert KEYWORDS[word].why
     judged = [{"type": "object", "properties": {"a": {key: 1}}} for key in (word, "unknown")]
     assert [plain.holds(schema) for schema in judged] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        '"type": "number", "minimum": 999999999999.00001, "maximum": 999999999999',
+        '"type": "number", "minimum": 0.1, "maximum": 0.09999999999999999999',
+        '"type": "integer", "minimum": 999999999990.00001, "maximum": 999999999990.99999',
+        '"type": "integer", "minimum": 0.00000000000000001, "maximum": 0.99999999999999999',
+    ],
+)
+def test_bounds_that_are_one_as_floats_leave_no_number(bounds: str) -> None:
+    with pytest.raises(UnsupportedSchemaError, match="#/properties/a, maximum: it contradicts"):
+        Grammar.from_json_schema(f'{{"type": "object", "properties": {{"a": {{{bounds}}}}}, "required": ["a"]}}')

@@ -403,3 +403,7 @@ def test_of_a_bound_that_is_in_and_one_that_is_out_the_narrower_counts(kind: str
             for value in (0, 1, 1.5, 2, 2.5, 2.75, 3, 4):
                 valid = jsonschema.Draft202012Validator(schema).is_valid(value)
                 assert (str(value) in accepted) == valid, (schema, value)
+
+
+def test_a_zero_has_no_digits_whatever_its_exponent() -> None:
+    assert "0" in texts('{"const": 0e999999, "title": "not deferred", "not": {"type": "string"}}')

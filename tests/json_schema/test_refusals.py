@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import pickle
 import re
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from kernels_core import Grammar, TimeLimit, UnsupportedSchemaError
+from kernels_core.clock import is_limited
 from kernels_core.errors import GrammarSyntaxError
 from kernels_core.grammar.json_schema import explain_schema, schema_algebra
 from tests.json_schema.driver import judge, texts
@@ -17,6 +19,7 @@ from tests.json_schema.driver import judge, texts
 # A pattern and a length that no string has both of, where neither the root nor what it holds says so.
 NO_STRING = {"type": "string", "pattern": "^[a-z]{2,}$", "maxLength": 1}
 CLOSED = {"type": "object", "additionalProperties": False}
+STRING = {"type": "string"}
 NO_STRING_BELOW = {"type": "array", "minItems": 1, "items": {"type": "array", "minItems": 1, "items": NO_STRING}}
 
 
@@ -93,11 +96,16 @@ def test_lenient_leaves_out_what_depends_on_a_keyword_that_could_not_be_read() -
         ),
         ({"type": "object", "required": ["a"], "additionalProperties": False}, ("#", "additionalProperties"), ""),
         ({"type": "object", "properties": {"n": {"$ref": "#"}}, "required": ["n"]}, ("#", "$ref"), "for ever"),
-        (NO_STRING_BELOW, ("#", "$ref"), "for ever"),
         ({"const": ["a", "\ud800"]}, ("#", "const"), "surrogate"),
         ({"enum": ["\ud800", "\udfff"]}, ("#", "enum"), "surrogate"),
         (CLOSED | {"properties": {"a": {"const": "\ud800"}}, "required": ["a"]}, ("#/properties/a", "const"), "UTF-8"),
         ({"type": "object", "required": ["a", "\ud800"]}, ("#", "required"), "surrogate"),
+        (NO_STRING_BELOW, ("#/items/items", "maxLength"), "an item of #/items is required; an item of # is required"),
+        (
+            {"type": "array", "minItems": 2, "prefixItems": [{}], "items": {"allOf": [STRING, {"type": "null"}]}},
+            ("#/items", "allOf"),
+            "an item of # is required",
+        ),
         ({"type": "array", "minItems": 3, "maxItems": 2}, ("#", "maxItems"), ""),
         pytest.param(
             {"enum": []},
@@ -145,10 +153,30 @@ def test_schemas_without_instances(schema: Any, place: tuple[str, str], words: s
         ({"patternProperties": {"[": {}}}, "patternProperties"),
         ({"dependentRequired": {"a": "b"}}, "dependentRequired"),
         ({"multipleOf": 1e400}, "multipleOf"),
+        *(({"items": {"$ref": f"#/$defs/a/allOf/{i}"}, "$defs": {"a": {"allOf": [{}]}}}, "$ref") for i in ("00", "-1")),
+        *(
+            ({"items": {"$ref": f"urn:a#/allOf/{i}"}, "$defs": {"a": {"$id": "urn:a", "allOf": [{}]}}}, "$ref")
+            for i in ("00", "-1")
+        ),
     ],
 )
 def test_malformed_keywords(schema: Any, keyword: str) -> None:
     assert keyword in [found for _, found in problems(schema)]
+
+
+@pytest.mark.parametrize("name", ["http://[x", "http://ex\u2100mple/"])
+@pytest.mark.parametrize("beside", [{"type": "string"}, {"not": {"type": "null"}}])
+def test_names_that_are_no_uris(name: str, beside: Any) -> None:
+    assert problems({"$id": name, **beside}) == [("#", "$id")]
+    assert problems({"items": {"$id": name, **beside}}) == [("#/items", "$id")]
+    assert problems({"$ref": "urn:a"}, resources={"urn:a": {"$id": name, **beside}}) == [("#", "$ref")]
+    assert problems({"$id": "urn:a", "items": {"$ref": name}}, resources={name: beside}) == [("#/items", "$ref")]
+
+
+def test_problems_behind_references_are_where_they_stand() -> None:
+    inner = {"$id": "http://z/", "$defs": {"y": {"type": "strin"}}}
+    for reference in ("#/$defs/x/$defs/y", "http://z/#/$defs/y"):
+        assert problems({"$ref": reference, "$defs": {"x": inner}}) == [(reference, "type")]
 
 
 def test_what_nothing_refers_to_is_not_judged() -> None:
@@ -224,6 +252,33 @@ def test_explanations() -> None:
     assert lenient["#/properties/b/not", "uniqueItems"] == "approximated"
     hopeless = explain_schema({"type": "string", "const": 1})
     assert [(row.keyword, row.status) for row in hopeless] == [("type", "exact"), ("const", "refused")]
+
+
+def test_explanations_of_more_problems_than_are_listed() -> None:
+    members = {f"p{i}": {"type": "strin", "title": str(i), "minLength": -1} for i in range(1_100)}
+    rows = {(row.pointer, row.keyword): row.status for row in explain_schema({"properties": members})}
+    assert rows["#/properties/p1099", "type"] == rows["#/properties/p1099", "minLength"] == "refused"
+
+
+def test_explanations_of_schemas_with_names_however_they_are_spelt() -> None:
+    named = {"$id": "http://z/", "$defs": {"y": {"$ref": "#/$defs/q"}, "q": {"maxLength": 1}}}
+    text = json.dumps({"$ref": "#/$defs/x/$defs/y", "$defs": {"x": named, "q": {"minLength": 1}}})
+    plain = [(row.pointer, row.keyword) for row in explain_schema(text)]
+    assert ("http://z/#/$defs/q", "maxLength") in plain
+    assert [(row.pointer, row.keyword) for row in explain_schema(text.replace("$", "\\u0024"))] == plain
+
+
+def test_explanations_have_a_clock() -> None:
+    limited: list[bool] = []
+
+    class Model:
+        @staticmethod
+        def model_json_schema() -> Any:
+            limited.append(is_limited())
+            return {"type": "string"}
+
+    assert explain_schema(Model)
+    assert limited == [True]
 
 
 def test_a_spent_budget_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,6 +369,7 @@ def test_strings_and_numbers_of_too_many_states() -> None:
         ({"properties": {"a": {}}, "minProperties": 2}, True),
         ({"properties": {"a": {}}, "required": ["b"]}, True),
         ({"prefixItems": [{}], "minItems": 2, "type": "array"}, True),
+        ({"items": [{}], "minItems": 2, "type": "array"}, True),
         ({"properties": {"a": False}, "required": ["a"]}, False),
         ({"properties": {"a": {}}, "minProperties": 2, "maxProperties": 1}, False),
     ],
@@ -325,6 +381,14 @@ def test_what_strict_mode_leaves_without_values_is_said_to_be_its_doing(schema: 
         assert Grammar.from_json_schema({"type": "object"} | schema).warnings == ()
     else:
         assert reasons({"type": "object"} | schema) == [found]
+
+
+@pytest.mark.parametrize("word", ["items", "prefixItems"])
+def test_strict_mode_leaves_items_that_are_said_to_be_evaluated_elsewhere(word: str) -> None:
+    schema = {"type": "array", word: [{"type": "integer"}], "unevaluatedItems": {"type": "string"}}
+    found = texts(schema, strict_mode=True)
+    assert '[1, "a"]' in found
+    assert "[1, 2]" not in found
 
 
 CIRCLES = {"x": {"$ref": "#/$defs/x"}, "y": {"allOf": [{"$ref": "#/$defs/z"}]}, "z": {"$ref": "#/$defs/y"}}

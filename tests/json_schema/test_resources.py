@@ -90,6 +90,27 @@ def test_what_is_reached_is_read(schema: Any, resources: dict[str, Any], good: s
     assert not takes(schema, resources, bad)
 
 
+UNKNOWN = {"$id": "http://x/a", "$schema": "http://x/mine", "type": "string", "$defs": {"b": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "resources", "place"),
+    [
+        ({"$ref": "http://x/a"}, {"http://x/a": UNKNOWN}, "http://x/a#"),
+        ({"$ref": "http://x/a#/$defs/b"}, {"http://x/a": UNKNOWN}, "http://x/a#/$defs/b"),
+        ({"$ref": "http://x/a", "$defs": {"a": UNKNOWN}}, {}, "http://x/a#"),
+        ({"items": UNKNOWN}, {}, "#/items"),
+        (UNKNOWN, {}, "#"),
+        (UNKNOWN, {"http://x/b": {}}, "#"),
+    ],
+)
+def test_a_dialect_that_nobody_knows_is_refused_wherever_it_counts(schema: Any, resources: Any, place: str) -> None:
+    with pytest.raises(UnsupportedSchemaError, match="unknown dialect 'http://x/mine'") as caught:
+        Grammar.from_json_schema(schema, resources=resources)
+    assert [(one.pointer, one.keyword) for one in caught.value.problems] == [(place, "$schema")]
+    assert takes({"items": {"$ref": "http://x/b"}, "$defs": {"a": UNKNOWN, "b": {"$id": "http://x/b"}}}, {}, "[1]")
+
+
 def test_a_document_that_is_not_here_is_named() -> None:
     with pytest.raises(UnsupportedSchemaError, match=r"'https://x\.org/d\.json' .* is not here"):
         takes({"$ref": "https://x.org/d.json"}, {"https://x.org/a.json": {}}, "1")

@@ -53,8 +53,10 @@ def _string(strings: Language, most: int) -> Language:
 def _array(items: Items, most: int) -> Items:
     if items.most is not None:
         return items
+    # Behind all positions that something is said of, items can be moved together.
+    ends = [max(start, stop or 0) for count in items.counts for start, stop, _ in count.cells]
     counted = sum(count.least for count in items.counts)
-    return replace(items, most=max(items.least, len(items.prefix), counted, most))
+    return replace(items, most=max(items.least, max([len(items.prefix), *ends]) + counted, most))
 
 
 def _object(members: Members, most: int) -> Members:

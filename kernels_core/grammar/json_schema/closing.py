@@ -46,7 +46,8 @@ def _is_alone(pointer: str, schema: Mapping[str, Any]) -> bool:
         return True
     if words & {"enum", "const"} or not isinstance(required, list) or not isinstance(least, int | float):
         return False
-    return least <= len(members) and all(isinstance(one, str) and one in members for one in required)
+    # Of what is not required some may have no value, so only what is counts.
+    return all(isinstance(one, str) and one in members for one in required) and least <= len({*required})
 
 
 def _is_near(reference: object) -> bool:

@@ -63,8 +63,14 @@ def _search(reader: Reader, term: Term, depth: int, seen: set[Term]) -> tuple[st
         values = term.schema.get(keyword) if keyword == "enum" else [term.schema.get(keyword)]
         if keyword in term.context.dialect.keywords and isinstance(values, list) and not any(map(_is_text, values)):
             return term.pointer, keyword, _NO_TEXT
-    if not reader.algebra.is_void_shape(replace(shape, objects=())):
+    if not reader.algebra.is_void_shape(replace(shape, objects=(), arrays=())):
         return None
+    for items in shape.arrays:
+        for i in range(min(items.least, len(items.prefix) + 1)):
+            inner = _search(reader, items.at(i), depth + 1, seen)
+            if inner is not None:
+                needed = f"an item of {place.pointer if place else '#'} is required"
+                return inner[0], inner[1], f"{inner[2]}; {needed}"
     for members in shape.objects:
         for name in members.required:
             value = value_of(reader.algebra, members, name)

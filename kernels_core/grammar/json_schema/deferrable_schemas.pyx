@@ -192,7 +192,7 @@ cdef class DeferrableSchemas:
         for word, value in schema.items():
             found = self.words.get(word)
             if found is None:
-                if schema is not self.root and self._is_name(<dict>schema, word, value):
+                if self._is_name(<dict>schema, word, value):
                     return False
                 continue
             number = found
@@ -313,11 +313,13 @@ cdef class DeferrableSchemas:
     cdef bint _is_name(self, dict schema, word, value) except -1:
         """Whether a word that is no keyword changes what references inside mean, or the dialect."""
         if word == "$schema":
-            return self.dialect.identifier in schema
+            return schema is not self.root and self.dialect.identifier in schema
         if word != self.dialect.identifier or type(value) is not str or value.startswith("#"):
             return False
         if not value.isascii() or "[" in value or "]" in value:
             return True             # may be malformed
+        if schema is self.root:
+            return False
         if type(self.named) is not bool:
             self.named = bool(self.named())
         return self.named
@@ -490,7 +492,7 @@ cpdef object pointed(root, str pointer):
             part = part.replace("~1", "/").replace("~0", "~")
         if isinstance(at, dict) and part in at:
             at = at[part]
-        elif isinstance(at, list) and len(part) < 10 and part.isdecimal() and part.isascii() and int(part) < len(at):
+        elif isinstance(at, list) and len(part) < 10 and part.isdecimal() and str(int(part)) == part and int(part) < len(at):
             at = at[int(part)]
         else:
             return UNSET
@@ -550,7 +552,7 @@ cdef bint _is_number(value) except -1:
     if type(value) is Decimal and not -SMALL < value.adjusted() < SMALL:
         return False            # a short exponent may stand for a million digits
     if type(value) is float or type(value) is Decimal:
-        return len(repr(value)) < 30 and -1e12 < value < 1e12
+        return len(repr(value)) < 27 and -1e12 < value < 1e12
     return False
 
 

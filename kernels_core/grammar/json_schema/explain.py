@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Unpack
 
+from ...clock import READING_MS, is_limited
 from ...errors import UnsupportedSchemaError
+from ..length import request
 from .compile import compile_schema, load_schema, reached_resources, schema_text
 from .keywords import KEYWORDS
 from .keywords.entry import Status
@@ -17,6 +19,7 @@ from .misspelt import meant_by
 from .reach import Reached, reached
 from .resolve import Documents
 from .schema_options import SchemaArguments, SchemaOptions
+from .values import Malformed
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +42,12 @@ def explain_schema(schema: Any, **arguments: Unpack[SchemaArguments]) -> list[Ro
     schema and arguments are those of `Grammar.from_json_schema`.  Never raises `UnsupportedSchemaError`: a schema
     without instances has a row that says so.
     """
-    loaded = load_schema(schema)
-    text = schema_text(schema)
+    with request(0 if is_limited() else READING_MS, "explaining a schema", schema):
+        return _rows(load_schema(schema), arguments)
+
+
+def _rows(loaded: Any, arguments: SchemaArguments) -> list[Row]:
+    text = schema_text(loaded)  # words and references stand as they are, and not as escapes
     chosen: dict[str, Any] = {**arguments}
     resources = reached_resources(loaded, chosen.pop("resources", None))
     lenient = chosen.pop("lenient", False)
@@ -71,6 +78,10 @@ def _row(keyword: str, place: Reached, found: Mapping[tuple[str, str], Row], opt
         return Row(pointer, keyword, "annotation", f"it forbids nothing; did you mean {meant}?" if meant else "")
     if keyword not in place.keywords:
         return Row(pointer, keyword, "annotation", "beside $ref it is ignored in this draft")
-    explain = KEYWORDS[keyword].explain
-    said = explain(place.schema[keyword], options) if explain is not None else None
+    entry = KEYWORDS[keyword]
+    try:
+        entry.check(place.schema[keyword], keyword)
+        said = entry.explain(place.schema[keyword], options) if entry.explain is not None else None
+    except (Malformed, ValueError) as error:  # one of so many that not all were listed
+        said = "refused", str(error)
     return Row(pointer, keyword, *said) if said is not None else Row(pointer, keyword, "exact")

@@ -75,11 +75,10 @@ class LazyDocument:
             found = dialect_of(declared) if isinstance(declared, str) else DEFAULT
             if found is not None:
                 return found
-        unknown = self.documents.unknown_dialect
-        if unknown is not None:
-            reason = f"unknown dialect {unknown!r}; leave it out, or name a draft: {DEFAULT.uri}"
-            self.problems.add("#", "$schema", reason, "it is read as draft 2020-12")
-        return self.documents.root_context.dialect
+        context = self.documents.root_context
+        for keyword, reason in self.documents.misnamed(self._document, context):
+            self.problems.add("#", keyword, reason, "the keyword is ignored")
+        return context.dialect
 
     def top(self) -> RuleRef | None:
         """The rule of the whole document, if that is deferrable."""

@@ -16,6 +16,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from ...clock import look
 from .dialect import DEFAULT, dialect_of
 from .exact_text import shown
 from .formats import FORMATS
@@ -148,6 +149,7 @@ def _doubts_in(base: str, document: Any) -> Iterator[Doubt]:
             if name in useless and schema[name] and not (name == "required" and schema[name] is True):
                 yield Doubt(pointer, name, *_useless(name, schema))
         for name in odd:
+            look(5_000)
             said = _said(name, schema[name], schema)
             if said is not None:
                 yield Doubt(pointer, name, *said)

@@ -68,7 +68,7 @@ def schemas_below(
     if entry.refers and isinstance(value, str):
         try:
             target = documents.follow(keyword, value, context)
-        except (Unresolved, ValueError):
+        except Unresolved:
             return []  # a problem that its reader lists
         return [(target.schema, target.context, target.pointer, target.entered)]
     return [(one, context, child(pointer, keyword, *keys), False) for keys, one in schemas_in(entry, value)]
@@ -79,6 +79,8 @@ def check_values(
 ) -> None:
     """Report every keyword with a malformed value, but for schemas of the document that `skip` takes."""
     for place in reached(documents, root, skip):
+        for keyword, reason in documents.misnamed(place.schema, place.context):
+            problems.add(place.pointer, keyword, reason, "the keyword is ignored", once=True)
         for keyword in place.keywords:
             try:
                 _check(KEYWORDS[keyword], place.schema[keyword])

@@ -27,7 +27,7 @@ from .exact_text import exact_text
 from .keywords import IN_PLACE, ITEMS, KEYWORDS, MEMBERS, NUMBERS, STRINGS, VALUES
 from .numbers import ALL_NUMBERS
 from .problems import Problems, child
-from .resolve import REFERENCES, Context, Documents, Unresolved
+from .resolve import REFERENCES, Context, Documents
 from .schema_algebra import Circular, SchemaAlgebra, Spent, TooLarge
 from .schema_options import SchemaOptions
 from .shapes import ANYTHING, Items, Members, Shape, replace
@@ -116,10 +116,7 @@ class Reader:
     def target(self, place: Place, keyword: str) -> Term:
         """The term that a reference stands for."""
         reference = a_string(place.schema[keyword], keyword)
-        try:
-            found = self.documents.follow(keyword, reference, place.context)
-        except Unresolved as error:
-            raise Malformed(str(error)) from None
+        found = self.documents.follow(keyword, reference, place.context)
         name = found.pointer.rsplit("/", 1)[-1].rsplit("#", 1)[-1] or place.name
         return self.term(found.schema, found.context, found.pointer, name, entered=found.entered)
 

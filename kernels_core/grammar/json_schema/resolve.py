@@ -13,13 +13,13 @@ Read on: `dialect.py`, `reading.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from itertools import islice
 from typing import Any
-from urllib.parse import urldefrag, urljoin
+from urllib.parse import unquote, urldefrag, urljoin
 
 from ...clock import look
 from .deferrable_schemas import UNSET, is_pointer, pointed
@@ -27,7 +27,7 @@ from .dialect import DEFAULT, Dialect, dialect_of
 from .keywords import KEYWORDS, TABLE, schemas_in
 from .keywords.entry import Schemas
 from .problems import child
-from .values import kind_of
+from .values import Malformed, kind_of
 
 # What the text of a schema holds if what it says depends on where it stands.
 REFERENCES = tuple(f'"{entry.name}"' for entry in TABLE if entry.refers)
@@ -41,8 +41,8 @@ MOST_COMPARED = 100  # definitions that the name of one which is not there is co
 _SIGNS = ('"$dynamic', '"$recursive', "json-schema.org/draft/20")
 
 
-class Unresolved(Exception):
-    """A reference that leads nowhere; the message says why."""
+class Unresolved(Malformed):
+    """A reference that leads nowhere, or a name that is none; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,10 @@ def _join(base: str, reference: str) -> tuple[str, str]:
     """(document, fragment) of a reference; a base like `urn:x` has no path to join, but it has fragments."""
     if reference.startswith("#"):
         return base, reference[1:]
-    uri, fragment = urldefrag(urljoin(base, reference))
+    try:
+        uri, fragment = urldefrag(urljoin(base, reference))
+    except ValueError as error:
+        raise Unresolved(f"{reference!r} is no URI: {error}") from None
     return uri, fragment
 
 
@@ -149,11 +152,8 @@ class Documents:
         self._scoped = bool(resources) or _is_scoped(text)
         self._dialects: dict[str, Dialect] = {}
         self._registry: Any = None
-        declared = root.get("$schema") if isinstance(root, dict) else None
-        self.unknown_dialect: str | None = None
-        dialect = self._declared(declared) if isinstance(declared, str) else DEFAULT
-        if dialect is None:
-            self.unknown_dialect, dialect = declared, DEFAULT
+        self._unknown: dict[str, str] = {}  # dialects that nobody knows, by the base URIs of their schemas
+        dialect = self._dialect(root, "", DEFAULT)
         identifier = root.get(dialect.identifier) if isinstance(root, dict) else None
         # Whether anything but the root has a name.
         named = isinstance(identifier, str) and not identifier.startswith("#")
@@ -163,7 +163,7 @@ class Documents:
         self._base = ""
         if isinstance(identifier, str) and not identifier.startswith("#"):
             self._base = urldefrag(identifier)[0]
-        self._dialects[self._base] = dialect
+        self._dialects[self._base] = self._dialect(root, self._base, dialect)
         self.root_context = Context(self._base, self._enter_scope((), self._base), dialect)
 
     def _declared(self, uri: str) -> Dialect | None:
@@ -181,6 +181,26 @@ class Documents:
         names = {name.rsplit("/", 1)[-1] for name in vocabulary}
         return base if "validation" in names else base.without_validation()
 
+    def _dialect(self, schema: Any, base: str, otherwise: Dialect) -> Dialect:
+        """The dialect that the schema at `base` declares, or that around it."""
+        declared = schema.get("$schema") if isinstance(schema, dict) else None
+        found = self._declared(declared) if isinstance(declared, str) else otherwise
+        if found is None:
+            self._unknown[base] = declared
+        return found or otherwise
+
+    def misnamed(self, schema: Any, context: Context) -> Iterator[tuple[str, str]]:
+        """A name of `schema` that is no URI, and a dialect in its `context` that nobody knows: keyword and reason."""
+        identifier = schema.get(context.dialect.identifier) if isinstance(schema, dict) else None
+        if isinstance(identifier, str):
+            try:
+                _join(context.base, identifier)
+            except Unresolved as error:
+                yield context.dialect.identifier, str(error)
+        unknown = self._unknown.get(context.base)
+        if unknown is not None:
+            yield "$schema", f"unknown dialect {unknown!r}; leave it out, or name a draft: {DEFAULT.uri}"
+
     def _enter_scope(self, scope: tuple[str, ...], base: str) -> tuple[str, ...]:
         return scope if not self._scoped or base in scope else (*scope, base)
 
@@ -193,9 +213,11 @@ class Documents:
             return context
         if context.dialect.ref_alone and "$ref" in schema:
             return context
-        base = _join(context.base, identifier)[0]
-        declared = schema.get("$schema")
-        dialect = (self._declared(declared) if isinstance(declared, str) else None) or context.dialect
+        try:
+            base = _join(context.base, identifier)[0]
+        except Unresolved:
+            return context
+        dialect = self._dialect(schema, base, context.dialect)
         self._dialects.setdefault(base, dialect)
         return Context(base, self._enter_scope(context.scope, base), dialect)
 
@@ -256,10 +278,13 @@ class Documents:
         uri, fragment = _join(context.base, reference)
         try:
             # From the document itself: seen from elsewhere a dynamic anchor might lead back there.
+            there = self._documents().get(uri)
+            pointer = f"#{unquote(fragment)}"  # the library takes -1 for the last of a list
+            if there is not None and is_pointer(pointer) and pointed(there.contents, pointer) is UNSET:
+                raise exceptions.PointerToNowhere(ref=fragment, resource=there)
             return self._documents().resolver(uri).lookup(f"#{fragment}")
         except exceptions.Unresolvable as error:
             if isinstance(error, exceptions.PointerToNowhere | exceptions.NoSuchAnchor | exceptions.InvalidAnchor):
-                there = self._documents().get(uri)
                 meant = _meant(reference, None if there is None else there.contents)
                 raise Unresolved(f"the reference {reference!r} points to nothing{meant}") from None
             raise Unresolved(
@@ -273,14 +298,11 @@ class Documents:
         base = resolved.resolver._base_uri  # the library has no public name for it
         dialect = self._dialects.get(base)
         if dialect is None:
-            dialect = context.dialect
             root = self._documents().get(base)
-            if root is not None and isinstance(root.contents, dict) and isinstance(root.contents.get("$schema"), str):
-                dialect = self._declared(root.contents["$schema"]) or dialect
-            self._dialects[base] = dialect
+            dialect = self._dialects[base] = self._dialect(root and root.contents, base, context.dialect)
         uri, fragment = _join(context.base, reference)
         entered = not fragment.startswith("/") or base != uri
-        pointer = f"#{fragment}" if base == self._base else f"{base}#{fragment}"
+        pointer = f"#{fragment}" if uri == self._base else f"{uri}#{fragment}"
         context = Context(base, self._enter_scope(context.scope, base), dialect)
         return Target(resolved.contents, context, pointer, entered)
 
@@ -310,9 +332,7 @@ class Documents:
         documents = {self._base: (self._root, self._dialects[self._base])}
         for uri, document in self._resources.items():
             bare = urldefrag(uri)[0]
-            declared = document.get("$schema") if isinstance(document, dict) else None
-            dialect = (self._declared(declared) if isinstance(declared, str) else None) or self._dialects[self._base]
-            documents.setdefault(bare, (document, dialect))
+            documents.setdefault(bare, (document, self._dialect(document, bare, self._dialects[self._base])))
         for uri, (document, dialect) in documents.items():
             specification: Any = specification_with(dialect.specification)
             registry = registry.with_resource(uri, _clocked(specification).create_resource(document))

@@ -53,7 +53,7 @@ def to_fraction(value: object) -> Fraction | None:
     if isinstance(value, Decimal):
         if not value.is_finite():
             raise ValueError(f"{value} is no JSON number")
-        if len(value.as_tuple().digits) > _MAX_DIGITS or abs(value.adjusted()) > _MAX_DIGITS:
+        if len(value.as_tuple().digits) > _MAX_DIGITS or (value and abs(value.adjusted()) > _MAX_DIGITS):
             raise ValueError(f"a number has more than {_MAX_DIGITS:,} digits")
         return Fraction(value)
     return None

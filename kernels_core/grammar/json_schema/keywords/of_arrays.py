@@ -29,7 +29,7 @@ def _items(reader: SchemaReader, place: Place, value: Any, items: Items) -> Item
     if not isinstance(value, list) or items.prefix or not dialect.lists_of_items:
         return replace(items, rest=reader.term_at(place, "items", f"{place.name}_item"))
     prefix = tuple(reader.term_in(place, one, place.name, "items", i) for i, one in enumerate(value))
-    rest: Term = FALSE if reader.options.strict_mode else TRUE
+    rest = _rest(reader, place)
     if "additionalItems" in place.schema and "additionalItems" in dialect.keywords:
         rest = reader.term_at(place, "additionalItems", f"{place.name}_item")
     return replace(items, prefix=prefix, rest=rest)
