@@ -252,6 +252,22 @@ def test_cancelling_frees_the_row(tiny: LanguageModel, expected: list[Alone]) ->
     assert rows[1].finish_reason != "interrupted"
 
 
+def test_a_waiting_row_that_is_cancelled_while_the_last_one_ends_is_told(
+    tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Engine.of(tiny, rows=1)
+    rows = [admit(engine, tiny, request, max_tokens=1) for request in requests(3)[::2]]
+    decode = engine._run.decode
+
+    def meanwhile(tokens: Any) -> Any:
+        engine.cancel(rows[1])
+        return decode(tokens)
+
+    monkeypatch.setattr(engine._run, "decode", meanwhile)
+    told = [(chunk.row, chunk.finish_reason) for chunks in engine for chunk in chunks]
+    assert told == [(rows[0], "length"), (rows[1], "interrupted")]
+
+
 def test_an_error_of_one_row_is_its_own(tiny: LanguageModel) -> None:
     """A grammar that the vocabulary cannot write, beside one that it can."""
     vocabulary = list(tiny.tokenizer.info.decoded_vocab)

@@ -303,7 +303,7 @@ class Engine:
             row.refused += tree.refused
         chunks = ended + [row.chunk() for row in rows]
         if not self.active:
-            self._leave()  # what they held is given back before anybody comes
+            chunks += self._leave()  # what they held is given back before anybody comes
         return chunks
 
     def _step_by_one(self, rows: list[Row]) -> None:
