@@ -291,11 +291,14 @@ def test_an_error_of_one_row_is_its_own(tiny: LanguageModel) -> None:
 def test_a_failed_step_changes_nothing(
     tiny: LanguageModel, expected: list[Alone], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Out of memory in the pass, and an interruption in the draw: the step is made again."""
-    engine = Engine.of(tiny, rows=3, max_length=64)
+    """Out of memory in the pass, interruptions in the wait for masks behind it and in the draw: the step is made
+    again."""
+    engine = Engine.of(tiny, rows=3, max_length=64, threads=0)
     rows = [admit(engine, tiny, request) for request in requests(5)]
     engine.step()
-    failures: Iterator[BaseException] = iter([torch.OutOfMemoryError("no memory"), KeyboardInterrupt()])
+    failures: Iterator[BaseException] = iter(
+        [torch.OutOfMemoryError("no memory"), KeyboardInterrupt(), KeyboardInterrupt()]
+    )
 
     def failing(*args: Any, **kwargs: Any) -> Any:
         raise next(failures)
@@ -305,10 +308,11 @@ def test_a_failed_step_changes_nothing(
         patched.setattr(tiny.model.model, "forward", failing)
         with pytest.raises(torch.OutOfMemoryError):
             engine.step()
-    with monkeypatch.context() as patched:
-        patched.setattr(drawing_module, "draw_rows", failing)
-        with pytest.raises(KeyboardInterrupt):
-            engine.step()
+    for owner, name in ((BatchGrammarMatcher, "read_masks"), (drawing_module, "draw_rows")):
+        with monkeypatch.context() as patched:
+            patched.setattr(owner, name, failing)
+            with pytest.raises(KeyboardInterrupt):
+                engine.step()
     for _ in engine:
         pass
     assert [row.tokens for row in rows] == [one.tokens for one in expected[:5]]
