@@ -252,6 +252,22 @@ def test_cancelling_frees_the_row(tiny: LanguageModel, expected: list[Alone]) ->
     assert rows[1].finish_reason != "interrupted"
 
 
+def test_a_waiting_row_that_is_cancelled_while_the_last_one_ends_is_told(
+    tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Engine.of(tiny, rows=1)
+    rows = [admit(engine, tiny, request, max_tokens=1) for request in requests(3)[::2]]
+    decode = engine._run.decode
+
+    def meanwhile(tokens: Any) -> Any:
+        engine.cancel(rows[1])
+        return decode(tokens)
+
+    monkeypatch.setattr(engine._run, "decode", meanwhile)
+    told = [(chunk.row, chunk.finish_reason) for chunks in engine for chunk in chunks]
+    assert told == [(rows[0], "length"), (rows[1], "interrupted")]
+
+
 def test_an_error_of_one_row_is_its_own(tiny: LanguageModel) -> None:
     """A grammar that the vocabulary cannot write, beside one that it can."""
     vocabulary = list(tiny.tokenizer.info.decoded_vocab)
@@ -275,11 +291,14 @@ def test_an_error_of_one_row_is_its_own(tiny: LanguageModel) -> None:
 def test_a_failed_step_changes_nothing(
     tiny: LanguageModel, expected: list[Alone], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Out of memory in the pass, and an interruption in the draw: the step is made again."""
-    engine = Engine.of(tiny, rows=3, max_length=64)
+    """Out of memory in the pass, interruptions in the wait for masks behind it and in the draw: the step is made
+    again."""
+    engine = Engine.of(tiny, rows=3, max_length=64, threads=0)
     rows = [admit(engine, tiny, request) for request in requests(5)]
     engine.step()
-    failures: Iterator[BaseException] = iter([torch.OutOfMemoryError("no memory"), KeyboardInterrupt()])
+    failures: Iterator[BaseException] = iter(
+        [torch.OutOfMemoryError("no memory"), KeyboardInterrupt(), KeyboardInterrupt()]
+    )
 
     def failing(*args: Any, **kwargs: Any) -> Any:
         raise next(failures)
@@ -289,10 +308,11 @@ def test_a_failed_step_changes_nothing(
         patched.setattr(tiny.model.model, "forward", failing)
         with pytest.raises(torch.OutOfMemoryError):
             engine.step()
-    with monkeypatch.context() as patched:
-        patched.setattr(drawing_module, "draw_rows", failing)
-        with pytest.raises(KeyboardInterrupt):
-            engine.step()
+    for owner, name in ((BatchGrammarMatcher, "read_masks"), (drawing_module, "draw_rows")):
+        with monkeypatch.context() as patched:
+            patched.setattr(owner, name, failing)
+            with pytest.raises(KeyboardInterrupt):
+                engine.step()
     for _ in engine:
         pass
     assert [row.tokens for row in rows] == [one.tokens for one in expected[:5]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -240,3 +241,15 @@ def test_logits_far_below_the_likeliest_weigh_nothing() -> None:
     assert torch.allclose(weights, logits.double().exp().float(), rtol=1e-5)
     assert weights[0, -2:].tolist() == [0.0, 0.0]
     assert weigh_rows(logits.clone(), Sampling(temperature=1e-30))[0].tolist() == [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("temperature", [1e-30, 1e-40, 1e-46, 5e-324])
+@pytest.mark.parametrize("kept", [{}, {"top_p": 0.9}, {"top_k": 5}], ids=str)
+def test_a_tiny_temperature_takes_the_likeliest(temperature: float, kept: dict[str, Any]) -> None:
+    """Also one that is 0 as a float32."""
+    logits = torch.randn(1, 3000, generator=torch.Generator().manual_seed(0))
+    logits[0, 2000:] = -math.inf
+    for uniform in (0.0, 0.3, 0.999):
+        numbers = torch.tensor([uniform], dtype=torch.float64)
+        drawn = draw_rows(logits.clone(), [Sampling(temperature, **kept)], numbers)
+        assert drawn.tolist() == [int(logits.argmax())]

@@ -23,7 +23,7 @@ from workbench.serving.calls import Piece, Said, Thought
 from workbench.serving.chat import ChatRequest
 from workbench.serving.constraint import Constraint, Maker
 from workbench.serving.fields import read
-from workbench.serving.thoughts import BLOCKS, Block, ThoughtReader
+from workbench.serving.thoughts import BLOCKS, LAYOUT, Block, ThoughtReader
 
 TURNS = (
     "{% for message in messages %}{{ '<|assistant|>' if message.role == 'assistant' else '<|user|>' }}"
@@ -93,6 +93,18 @@ def test_a_block_is_read_however_the_text_is_cut(
     assert "".join(piece.text for piece in pieces if isinstance(piece, Said)) == said
 
 
+@pytest.mark.parametrize("size", [1, 3, 99])
+@pytest.mark.parametrize(("text", "said"), [(" yes", " yes"), ("\n\n yes", " yes"), ("\n", ""), ("\nyes", "yes")])
+def test_blanks_that_an_answer_begins_with_are_its_own(size: int, text: str, said: str) -> None:
+    """Where it has a grammar, which says what stands behind the block."""
+    whole = f"<think>Hm.</think>{text}"
+    for layout, expected in (({"layout": LAYOUT}, said), ({}, said.lstrip())):
+        reader = ThoughtReader(THINK, **layout)
+        pieces = [piece for at in range(0, len(whole), size) for piece in reader.feed(whole[at : at + size])]
+        pieces += reader.feed("", last=True)
+        assert "".join(piece.text for piece in pieces if isinstance(piece, Said)) == expected
+
+
 def test_nothing_follows_a_stop_string() -> None:
     """Also where its last token goes on with half a character."""
     info = TokenizerInfo([b"<think>", b"a", b"</think>", b"b", b"END\xc3", b"</s>"], stop_token_ids=[5])
@@ -101,7 +113,9 @@ def test_nothing_follows_a_stop_string() -> None:
         writer = Writer(Constraint(None, "text", "#/response_format", block=THINK), info, ("END",))
         tokens = (0, 1, 2, 3, 4)
         for at in range(0, 5, size):
-            writer.take(Chunk(row, tokens[at : at + size], b"", "stop" if at + size >= 5 else None))
+            some = tokens[at : at + size]
+            widths = tuple(len(info.decoded_vocab[token]) for token in some)
+            writer.take(Chunk(row, some, widths, b"", "stop" if at + size >= 5 else None))
         assert (writer.reasoning, writer.text, writer.thought) == ("a", "b", 2)
 
 

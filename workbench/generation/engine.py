@@ -303,7 +303,7 @@ class Engine:
             row.refused += tree.refused
         chunks = ended + [row.chunk() for row in rows]
         if not self.active:
-            self._leave()  # what they held is given back before anybody comes
+            chunks += self._leave()  # what they held is given back before anybody comes
         return chunks
 
     def _step_by_one(self, rows: list[Row]) -> None:
@@ -313,16 +313,16 @@ class Engine:
             self._read_all_but_last(rows)
             return self._run.decode(send(np.array([row.unread[0] for row in rows], dtype=np.int64), self._device))
 
-        states, masks = self._with_masks([row.reader for row in rows], read)
         try:
+            states, masks = self._with_masks([row.reader for row in rows], read)
             populations = masks.populations()
             for number, row in enumerate(rows):
                 self._end_without_a_draw(row, number, masks, populations)
             began = time.perf_counter_ns()
             tokens = self.choose(rows, states, masks)
         except BaseException:
-            for slot in range(len(rows)):  # the tokens that the pass read are read again
-                self._run.lengths[slot] -= 1
+            for slot, row in enumerate(rows):  # the tokens that the pass read are read again
+                self._run.lengths[slot] = len(row.prompt) + len(row.tokens) - len(row.unread)
             raise
         for slot, (row, token) in enumerate(zip(rows, tokens, strict=True)):
             if row.finish_reason is None:

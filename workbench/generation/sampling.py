@@ -283,7 +283,8 @@ def _weigh(logits: torch.Tensor, sampling: Sampling) -> torch.Tensor:
     # The largest is taken away first, so that a tiny temperature cannot overflow.
     logits.sub_(most.clamp(min=torch.finfo(logits.dtype).min))
     if sampling.temperature != 1:
-        logits.div_(sampling.temperature)
+        # One that the logits' own numbers cannot hold would make 0 / 0 of the likeliest.
+        logits.div_(max(sampling.temperature, torch.finfo(logits.dtype).tiny))
     if sampling.top_k is not None and sampling.top_k < logits.shape[-1]:
         edge = logits.topk(sampling.top_k, dim=-1).values[:, -1:]
         logits.masked_fill_(logits < edge, -math.inf)

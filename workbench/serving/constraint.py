@@ -99,10 +99,7 @@ class Maker:
         self._of_form: SchemaArguments = {**self._written}
         if self._form.strict and can_close(self._form.schema):
             self._of_form["strict_mode"] = True
-        choice = self.request.tool_choice
-        self.must_call = choice == "required" or (
-            isinstance(choice, dict) and (choice.get("type") == "function" or _mode(choice) == "required")
-        )
+        self.must_call = self.request.tool_choice == _required(self.request.tool_choice)
         self.forced_tool = forced_tool(self.request) if self.alone else None
 
     def constraint(self) -> Constraint:
@@ -123,7 +120,8 @@ class Maker:
         if kind == "text" or self.must_call:
             return Constraint(self._compiled_tools(tools), "tools", "#/tools", tools.calls)
         _ = self.format()  # by itself first, so that mistakes have their locations
-        either = {"type": "or", "elements": [self._tools_with("required").calls.format, self.element()]}
+        calls = self._tools_with(_required(self.request.tool_choice)).calls
+        either = {"type": "or", "elements": [calls.format, self.element()]}
         made = self.tag(either, self._form.field)
         return Constraint(made, f"tools or {kind}", self._form.pointer, tools.calls, calls_first=True)
 
@@ -219,8 +217,10 @@ class Maker:
         """The format as one of a structural tag."""
         form = self._form
         match form.kind:
-            case "json_object" | "json_schema":
+            case "json_object":
                 return {"type": "json_schema", "json_schema": form.schema, **self._of_form}
+            case "json_schema":
+                return {"type": "json_schema", "json_schema": form.exact(self.body), **self._of_form}
             case "regex":
                 return {"type": "regex", "pattern": form.text}
             case "choice":
@@ -228,8 +228,9 @@ class Maker:
             case "grammar" if (form.language, form.root) == ("ebnf", "root"):
                 return {"type": "grammar", "grammar": form.text}
             case "structural_tag":
-                if isinstance(form.value, dict) and isinstance(form.value.get("format"), dict):
-                    return dict(form.value["format"])
+                match form.exact(self.body):
+                    case {"format": {} as inner}:
+                        return dict(inner)
         beside = "reasoning" if self.request.tools is None else "tools"
         cure = "" if self.request.tools is None else "; send tool_choice none or required"
         raise self.body.wrong(
@@ -247,7 +248,7 @@ class Maker:
             raise too_much(self.body, pointer, error) from None
         except UnsupportedSchemaError as error:
             if self.request.tools:
-                self._compiled_tools(self._tools_with("required"))  # what is not enforced
+                self._compiled_tools(self._tools_with(_required(self.request.tool_choice)))  # what is not enforced
             try:
                 return self._compile_tag(answer, lenient=True)
             except MaskscopeError:
@@ -327,6 +328,11 @@ def forced_tool(request: Asked) -> Mapping[str, object] | None:
     return next(one for one in request.tools or () if one.get("function", one).get("name") == allowed[0].name)
 
 
-def _mode(choice: Mapping[str, object]) -> object:
-    allowed = choice.get("allowed_tools")
-    return allowed.get("mode") if isinstance(allowed, dict) else None
+def _required(choice: object) -> object:
+    """The choice by which one of the same tools must be called."""
+    match choice:
+        case {"type": "function"}:
+            return choice
+        case {"type": "allowed_tools", "allowed_tools": {} as allowed}:
+            return {"type": "allowed_tools", "allowed_tools": {**allowed, "mode": "required"}}
+    return "required"

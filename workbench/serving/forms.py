@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import ClassVar, Final, Literal
 
 from pydantic import Field
@@ -46,6 +47,10 @@ class Form:
         """The text that a grammar, a pattern, a schema or a tag is compiled from."""
         return self.text or body.part(self.pointer)
 
+    def exact(self, body: Body) -> object:
+        """A schema or a tag, of which no number is rounded."""
+        return json.loads(self.source(body), parse_float=Decimal)
+
 
 FREE: Final = Form("text")
 
@@ -66,7 +71,7 @@ class AnyObject(Format):
     schema_: object = Field(None, alias="schema")
 
     def form(self, base: str) -> Form:
-        if self.schema_ in (None, True, {}):
+        if self.schema_ is None or self.schema_ is True or self.schema_ == {}:
             return super().form(base)
         return Form("json_schema", base, f"{base}/schema", self.schema_)
 
