@@ -112,6 +112,12 @@ def test_a_grammar_whose_reading_was_broken_off_can_be_read_again() -> None:
         assert str(Grammar.from_json_schema(SCHEMA)) == expected
 
 
+@pytest.mark.parametrize("limit_ms", [2**42 + 1, 2**62, sys.maxsize])
+def test_a_limit_of_any_size_is_one(limit_ms: int) -> None:
+    with TimeLimit(limit_ms):
+        assert Grammar.from_regex("(ab|c){2,9}" * 500)
+
+
 def test_limits_nest_and_the_first_to_run_out_is_named() -> None:
     token = CancelToken()
     with TimeLimit(60_000, cancel=token, where="outside"), TimeLimit(0, where="inside"):
