@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from kernels_core import (
     BatchGrammarMatcher,
+    CancelToken,
     DeadEndError,
     Grammar,
     GrammarMatcher,
+    OperationCancelledError,
     allocate_token_bitmask,
     apply_masks_inplace,
     apply_token_bitmask_inplace,
@@ -194,3 +196,14 @@ def test_behind_an_interrupt_matchers_are_their_callers() -> None:
         assert running.done()
         assert waiting.cancelled()
         assert pending.result().populations().tolist() == [1]
+
+
+def test_rows_that_failed_are_read_again() -> None:
+    matcher = GrammarMatcher(compiled(Grammar.from_ebnf('root ::= "a"'), MANY))
+    matcher.cancel_token = CancelToken()
+    matcher.cancel_token.cancel()
+    pending = BatchGrammarMatcher(2).start_masks([matcher])
+    assert isinstance(pending.result().errors[0], OperationCancelledError)
+    matcher.cancel_token = None
+    masks = pending.result()
+    assert (masks.errors, masks.populations().tolist()) == ({}, [1])
