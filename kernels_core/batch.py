@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from operator import index
 from typing import Any, Literal
 
@@ -72,8 +72,7 @@ class BatchGrammarMatcher:
         if self.max_threads > 1 and len(matchers) > 1:
             masks = MaskRows(matchers)
             if len(missing := masks.missing()) > 1:
-                for future in self._started(masks, missing):
-                    future.result()
+                _finish(self._started(masks, missing))
         return [matcher.fill_next_token_bitmask(bitmask, row) for matcher, row in zip(matchers, rows, strict=True)]
 
     def start_masks(self, matchers: Sequence[GrammarMatcher | None]) -> PendingMasks:
@@ -141,8 +140,8 @@ class PendingMasks:
 
     def result(self) -> MaskRows:
         """Wait for the threads; all masks, read."""
-        for future in self._futures:
-            future.result()
+        futures, self._futures = self._futures, []
+        _finish(futures)
         self._masks.read()
         return self._masks
 
@@ -244,6 +243,18 @@ def _in_threads(count: int, threads: int, work: Callable[[slice], None]) -> None
     firsts = [count * part // threads for part in range(threads + 1)]
     parts = [slice(first, past) for first, past in itertools.pairwise(firsts)]
     running = [_pool().submit(work, part) for part in parts[1:]]
-    work(parts[0])
-    for future in running:
-        future.result()
+    try:
+        work(parts[0])
+    finally:
+        _finish(running)
+
+
+def _finish(running: list[Future[None]]) -> None:
+    """Wait until all is done.  Behind an error or Ctrl-C no thread is at work on what the caller has again: what has
+    not begun never does."""
+    try:
+        for future in running:
+            future.result()
+    except BaseException:
+        wait([future for future in running if not future.cancel()])
+        raise

@@ -87,6 +87,7 @@ cdef extern from "Python.h":
 cdef int32_t BREATH = 512               # units of work (some 50 ns each) between two looks at the clocks
 cdef int64_t SHORT = 100_000            # nanoseconds: what takes less, as most masks do, never reads processor time
 cdef int64_t TURN = 20_000_000          # nanoseconds that others wait for the GIL at most, and signals
+cdef int64_t ANY_MS = <int64_t>1 << 42  # more than a century: what is longer is no longer, in nanoseconds of 64 bits
 cdef int64_t PATIENCE = 100_000_000     # nanoseconds that Ctrl-C waits at most
 
 
@@ -113,7 +114,7 @@ cdef class CancelToken:
 cdef void start_clock(Clock* clock, int64_t limit_ms, const int* cancelled, PyObject* where) noexcept nogil:
     """Let `clock`, which stays where it is until `stop_clock`, run in this thread."""
     clock.outer, clock.cancelled, clock.where = <Clock*>mc_clock()[0], cancelled, where
-    clock.limit_ms, clock.looks, clock.began, clock.due = limit_ms, -1, -1, -1
+    clock.limit_ms, clock.looks, clock.began, clock.due = min(limit_ms, ANY_MS), -1, -1, -1
     mc_clock()[0] = clock
     mc_work()[0] = 0                # the first breath looks, so that what is called off already does not begin
 

@@ -122,10 +122,12 @@ class CompileCache:
         """What is kept under the key that `alias` stands for, which counts as asking for it."""
         with self._lock:
             key = self._aliases.get(alias)
-            if key is None:
+            entry = self._entries.get(key)
+            if entry is None:  # of what was dropped when an interrupt came
+                self._aliases.pop(alias, None)
                 return None
             self._entries.move_to_end(key)
-            return self._entries[key].made
+            return entry.made
 
     def alias(self, alias: Hashable, key: Hashable) -> None:
         """Let `alias` stand for `key`, for as long as something is kept there."""
@@ -164,11 +166,10 @@ class CompileCache:
             self._measure()
         while self._held > self.limit_bytes >= 0:
             oldest = next(key for key in self._entries if key in self._sizes)  # others are being made
+            self._held -= self._sizes[oldest]  # first, so that it is never more than what is there
+            self._dropped += self._sizes.pop(oldest)
             for alias in self._entries.pop(oldest).aliases:
                 del self._aliases[alias]
-            size = self._sizes.pop(oldest)
-            self._held -= size
-            self._dropped += size
 
     def _measure(self) -> None:
         made = {key: entry.made for key, entry in self._entries.items()}

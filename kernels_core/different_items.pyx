@@ -27,11 +27,12 @@ cdef class Seen:
         if self.last is None:
             return self
         if self.all_values is None:
-            other = self.all_values = Seen.__new__(Seen)
+            other = Seen.__new__(Seen)
             other.values, other.count = self.values, self.count + 1
             if len(self.values) > self.count:
                 other.values = {value: number for value, number in self.values.items() if number < self.count}
             other.values[self.last] = self.count
+            self.all_values = other
         return self.all_values
 
     cdef Seen with_item(self, bytes value):

@@ -32,6 +32,7 @@ cdef class MaskRows:
 
     cdef readonly list matchers
     cdef readonly dict errors           # by row: what the matcher raised (`DeadEndError`, a budget, a cancellation)
+    cdef dict failed                    # ... in `prepare`, until it is read
     cdef readonly int64_t vocab_size
     cdef int64_t lacking                # rows of those read that have no mask
     cdef vector[MaskRec*] masks
@@ -39,7 +40,7 @@ cdef class MaskRows:
 
     def __init__(self, matchers):
         self.matchers = list(matchers)
-        self.errors = {}
+        self.errors, self.failed = {}, {}
         self.owners = []
         self.vocab_size = -1
 
@@ -60,14 +61,14 @@ cdef class MaskRows:
         return list(groups.values())
 
     def prepare(self, rows):
-        """Compute the masks of `rows`, without the GIL; errors are kept in `errors`."""
+        """Compute the masks of `rows`, without the GIL; errors are kept for `read`."""
         cdef GrammarMatcher matcher
         for row in rows:
             matcher = self.matchers[row]
             try:
                 matcher._mask()
             except Exception as error:
-                self.errors[row] = error
+                self.failed[row] = error
 
     def read(self):
         """Take all masks, computing what is missing; an error of one row is in `errors` and concerns no other.
@@ -79,6 +80,7 @@ cdef class MaskRows:
         cdef int row
         self.masks.assign(len(self.matchers), NULL)
         self.owners.clear()
+        self.errors, self.failed = self.failed, {}
         self.lacking = len(self.matchers)
         for row in range(len(self.matchers)):
             if self.matchers[row] is None:

@@ -335,10 +335,12 @@ cdef class GrammarMatcher(TextInTime):
             stop_clock(&clock)
 
     def find_forced_tokens(self, int max_tokens=256):
-        """Token ids that must come next: as long as the mask allows one token only, and the text may not end."""
+        """Token ids that must come next, a stop token too: as long as the mask allows one only, and the text may not end
+        without it."""
         cdef GrammarMatcher probe = self._copy()
         cdef list forced = []
-        while len(forced) < max_tokens and not probe._terminated() and probe.whole_mask(True).population == 1:
+        while (len(forced) < max_tokens and not probe._terminated() and (self._stops.size() or not probe.is_completed())
+                and probe.whole_mask(True).population == 1):
             forced += probe.allowed_token_ids()
             probe.accept_token(forced[-1])
         return forced

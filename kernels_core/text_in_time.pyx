@@ -115,7 +115,7 @@ cdef class TextInTime(Text):
             raise DeadEndError(f"there is no end of a text {self._place()}")
         if found > max_tokens:
             raise TooFewTokensError(found, max_tokens)
-        self._deadline, self._redraws, self._room = self._last.tokens + <int64_t>max_tokens, redraws, ROOM
+        self._deadline, self._redraws, self._room = self._last.tokens + min(max_tokens, 1 << 62), redraws, ROOM
         if self._machine.marked:        # ends are longer than the parser says, and may come to be by as much again
             self._room = ROOM_TO_DIFFER + 2 * max(0, found - self._least_to_end(self._last.set))
 

@@ -12,4 +12,4 @@ cdef struct Read:
     uint64_t met                # needs
 
 
-cdef bint may_come(const MemberSet* members, const Read& read, int32_t guard) noexcept nogil
+cdef bint may_come(const MemberSet* members, const Read& read, int32_t guard) except -1 nogil

@@ -15,6 +15,7 @@ from libcpp.vector cimport vector
 from kernels_core.automata.inlining cimport Inlining
 from kernels_core.automata.members cimport AHEAD, ALWAYS, CLOSES, OTHER, MemberSet
 from kernels_core.automata.nfa cimport Nfa, Pending
+from kernels_core.clock cimport breathe
 from kernels_core.grammar.tree cimport Node, RuleRef, Unordered
 
 from kernels_core.errors import UnsupportedFeatureError
@@ -157,7 +158,7 @@ cdef int32_t _kept(const MemberSet* members, int32_t guard) noexcept:
 
 # -- what may come ----------------------------------------------------------------------------------------------
 
-cdef bint may_come(const MemberSet* members, const Read& read, int32_t guard) noexcept nogil:
+cdef bint may_come(const MemberSet* members, const Read& read, int32_t guard) except -1 nogil:
     """Whether `guard` holds (`members.pxd`).  A required member has a place whatever else there is."""
     cdef bint room = members.most < 0 or read.count + read.missing < members.most
     cdef int32_t kind
@@ -187,7 +188,7 @@ cdef inline bint _is_in(const uint64_t* bits, int32_t member) noexcept nogil:
     return bits != NULL and bits[member >> 6] >> (member & 63) & 1
 
 
-cdef bint _has_option(const MemberSet* members, const Read& read, int32_t kind) noexcept nogil:
+cdef bint _has_option(const MemberSet* members, const Read& read, int32_t kind) except -1 nogil:
     """Whether all needs can still be met behind some member of a kind."""
     cdef int32_t option, left = members.most - read.count - read.missing
     if kind >= members.count or not _is_in(members.required.data(), kind):
@@ -198,7 +199,7 @@ cdef bint _has_option(const MemberSet* members, const Read& read, int32_t kind) 
     return False
 
 
-cdef bint _can_meet(const MemberSet* members, const Read& read, int32_t but, int32_t left, uint64_t met) noexcept nogil:
+cdef bint _can_meet(const MemberSet* members, const Read& read, int32_t but, int32_t left, uint64_t met) except -1 nogil:
     """Whether all needs can be met by members that were not read, of kinds other than the declared one `but`, of which
     `left` may come besides those that are required."""
     cdef uint64_t open = members.all_needs & ~met, found = 0
@@ -209,6 +210,7 @@ cdef bint _can_meet(const MemberSet* members, const Read& read, int32_t but, int
     cdef int32_t count = members.count
     if open == 0:
         return True
+    breathe(1 + (<int32_t>members.may_meet.size() >> 5))
     for kind in range(<int32_t>members.may_meet.size()):
         if kind >= count or kind != but and not _is_in(read.bits, kind):
             found |= members.may_meet[kind]
@@ -227,6 +229,7 @@ cdef bint _can_meet(const MemberSet* members, const Read& read, int32_t but, int
     for kind in range(count):
         if kind == but or _is_in(read.bits, kind) or not members.may_meet[kind] & open:
             continue
+        breathe(1 + (size >> 5))
         memcpy(before, fewest, size)
         if _is_in(members.required.data(), kind):
             memset(fewest, NONE, size)      # it comes, with one of its values

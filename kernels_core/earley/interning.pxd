@@ -59,7 +59,7 @@ cdef class InternedStates:
         return self.kept_open[0] < 0 or (
             find(self.kept_open.begin(), self.kept_open.end(), frame) != self.kept_open.end())
 
-    cdef inline bint may_stop(self, const Item& item) noexcept nogil:
+    cdef inline bint may_stop(self, const Item& item) except -1 nogil:
         """Whether what an accepting item has counted lets a text of its rule end; iterations aside."""
         return self.registers.may_end(members_at(self.tables, item.state), item.counter) and (
             not self.tables.bounded or self.tables.is_long_enough(item.state, item.counter))

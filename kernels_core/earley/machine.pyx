@@ -378,33 +378,37 @@ cdef class Machine(InternedStates):
         if frame.ended_count >= 0:
             return 0
         stack.push_back(frame)
-        while not stack.empty():
-            breathe(1)
-            frame = stack.back()
-            frame.visited = 1
-            deeper = False
-            for k in range(frame.count):
-                below = self.frames[frame.returns[k].frame]
-                if (self.tables.states[frame.returns[k].state].flags & ACCEPTING and below.chained and not below.visited
-                        and below.ended_count < 0):
-                    stack.push_back(below)
-                    deeper = True
-                    break
-            if deeper:
-                continue
-            stack.pop_back()
-            items.assign(frame.returns, frame.returns + frame.count)
-            done.clear()
-            self.lists -= 1
-            self._complete_in(items, done, self.lists)
-            drop_covered(self, items)
-            frame.visited = 0
-            if items.size() > MOST_ENDED:
-                frame.chained = 0
-                continue
-            frame.ended = <Item*>self.arena.take(items.size() * sizeof(Item))
-            memcpy(frame.ended, items.data(), items.size() * sizeof(Item))
-            frame.ended_count = <int32_t>items.size()
+        try:
+            while not stack.empty():
+                breathe(1)
+                frame = stack.back()
+                frame.visited = 1
+                deeper = False
+                for k in range(frame.count):
+                    below = self.frames[frame.returns[k].frame]
+                    if (self.tables.states[frame.returns[k].state].flags & ACCEPTING and below.chained
+                            and not below.visited and below.ended_count < 0):
+                        stack.push_back(below)
+                        deeper = True
+                        break
+                if deeper:
+                    continue
+                items.assign(frame.returns, frame.returns + frame.count)
+                done.clear()
+                self.lists -= 1
+                self._complete_in(items, done, self.lists)
+                drop_covered(self, items)
+                stack.pop_back()
+                frame.visited = 0
+                if items.size() > MOST_ENDED:
+                    frame.chained = 0
+                    continue
+                frame.ended = <Item*>self.arena.take(items.size() * sizeof(Item))
+                memcpy(frame.ended, items.data(), items.size() * sizeof(Item))
+                frame.ended_count = <int32_t>items.size()
+        finally:
+            for frame in stack:         # an error ended this: who comes next begins anew
+                frame.visited = 0
         return 0
 
     cdef void _clear_slots(self) noexcept nogil:

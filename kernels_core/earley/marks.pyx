@@ -164,7 +164,7 @@ cdef int _follow(InternedStates states, const vector[Item]& kernel, Ways* ways) 
     return 0
 
 
-cdef inline bint _may_end(InternedStates states, const Item& item) noexcept nogil:
+cdef inline bint _may_end(InternedStates states, const Item& item) except -1 nogil:
     cdef uint8_t flags = states.tables.states[item.state].flags
     if not flags & ACCEPTING or not states.may_stop(item):
         return False

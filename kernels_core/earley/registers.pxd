@@ -20,9 +20,9 @@ cdef class Registers:
     cdef vector[uint64_t] bits          # scratch
 
     cdef Read at(self, const MemberSet* members, int32_t number) noexcept nogil
-    cdef bint may_enter(self, Tables tables, int32_t state, int32_t number) noexcept nogil
+    cdef bint may_enter(self, Tables tables, int32_t state, int32_t number) except -1 nogil
     cdef bint enter(self, Tables tables, int32_t state, int32_t* number) except -1 nogil
     cdef bint is_next(self, Tables tables, int32_t state, int32_t number) noexcept nogil
-    cdef bint may_end(self, const MemberSet* members, int32_t number) noexcept nogil
+    cdef bint may_end(self, const MemberSet* members, int32_t number) except -1 nogil
     cdef int add_live(self, Tables tables, int32_t state, int32_t number, uint64_t* live) except -1 nogil
     cdef int32_t _with(self, const MemberSet* members, int32_t number, int32_t update) except -1 nogil

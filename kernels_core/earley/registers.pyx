@@ -31,7 +31,7 @@ cdef class Registers:
             return self.known[number - 1].read
         return Read(NULL, 0, members.needed, 0, 0)
 
-    cdef bint may_enter(self, Tables tables, int32_t state, int32_t number) noexcept nogil:
+    cdef bint may_enter(self, Tables tables, int32_t state, int32_t number) except -1 nogil:
         """Whether an item with a register may come to a state that has a gate."""
         cdef Gate gate = tables.gates[tables.states[state].gate]
         cdef const MemberSet* members = tables.member_sets[tables.states[state].rule]
@@ -78,7 +78,7 @@ cdef class Registers:
                 return True
         return gate.first == gate.past
 
-    cdef bint may_end(self, const MemberSet* members, int32_t number) noexcept nogil:
+    cdef bint may_end(self, const MemberSet* members, int32_t number) except -1 nogil:
         """Whether a rule may end where its automaton accepts; `members` are NULL where none come in any order."""
         return members == NULL or number < 0 or may_come(members, self.at(members, number), CLOSES)
 

@@ -34,7 +34,7 @@ cdef extern from *:
 
     struct Setting {
         double uniform;     // 0 <= u < 1
-        float scale;        // 1 / (temperature * ln 2), from 0 up; below 0: take the largest logit
+        float scale;        // 1 / (temperature * ln 2), above 0; below 0: take the largest logit
         float least;        // weights below 2^least, beside the largest of 1, count as 0; from -126 to 0
     };
 
@@ -255,7 +255,7 @@ cdef extern from *:
     Draw find_draw "maskscope_drawing::find_draw"() noexcept nogil
     const int BLOCK "maskscope_drawing::BLOCK"
     const float SMALLEST "maskscope_drawing::SMALLEST"
-    float FLT_MAX
+    float FLT_MIN, FLT_MAX
     double M_LOG2E
     double log2(double) nogil
 
@@ -276,7 +276,7 @@ cdef int64_t draw_row(
     cdef int64_t blocks = (width + BLOCK - 1) // BLOCK
     setting.uniform, setting.scale, setting.least = uniform, -1, SMALLEST
     if temperature > 0:
-        setting.scale = <float>min(M_LOG2E / temperature, <double>FLT_MAX)
+        setting.scale = <float>max(min(M_LOG2E / temperature, <double>FLT_MAX), <double>FLT_MIN)
     if floor > 0:
         setting.least = <float>max(log2(floor), <double>SMALLEST)
     return draw(row, width, words, &setting, <float*>(scratch + blocks * sizeof(double)), <double*>scratch)

@@ -12,6 +12,7 @@ import hashlib
 from libcpp.memory cimport shared_ptr
 
 from kernels_core.automata.tables cimport ACCEPTING, COUNTED, members_at
+from kernels_core.clock cimport rest
 from kernels_core.earley.distinct cimport Item
 from kernels_core.earley.machine cimport step
 from kernels_core.earley.records cimport C_BOTTOM, FREE
@@ -42,6 +43,7 @@ cdef class Lookahead:
                 if not machine.tables.states[target].flags & ACCEPTING:
                     continue
                 for other in found[machine.tables.states[target].rule]:
+                    rest(1)
                     if other not in reached:
                         reached.add(other)
                         todo.append(other)

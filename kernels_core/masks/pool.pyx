@@ -149,6 +149,7 @@ cdef class TokenSetPool:
             for item in other.entries:
                 self.nbytes += item.second.nbytes
                 self.entries[item.first] = item.second
+            self.clock = other.clock
             other.lock.unlock()
             if self.nbytes > self.max_bytes:
                 self._evict()

@@ -70,10 +70,11 @@ cdef class WholeSubtrees:
         cdef uint64_t[4] loop
         cdef Bytes left
         left.word[0], left.word[1] = at.source.live[0], at.source.live[1]
-        at.explored = True
-        longest = min(longest, thresholds.subtree_depth)
-        if not has(WHOLE_SUBTREES):
+        at.layers.clear()               # an error may have ended the last time
+        at.explored = not has(WHOLE_SUBTREES)
+        if at.explored:
             return 0
+        longest = min(longest, thresholds.subtree_depth)
         self.machine.lowers = False
         try:
             if self.given_up < thresholds.subtree_failures:
@@ -87,6 +88,7 @@ cdef class WholeSubtrees:
                 at.closed = True
         finally:
             self.machine.lowers = True
+        at.explored = True
         return 0
 
     cdef bint takes_apart(self, TokenTrie trie, Reach* at, int32_t height, const Below* below) except -1 nogil:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels_core import Grammar, GrammarMatcher, Options
+from kernels_core import BudgetExceededError, Grammar, GrammarMatcher, Options, TimeLimit
 from tests.engine.driver import compiled, mask
 
 VOCAB = [b"x", b"+", b"x+", b"+x", b"(", b")", b"a", b"aa"]
@@ -68,6 +68,18 @@ def test_a_byte_costs_the_same_behind_many(grammar: str, first: str, more: str, 
     assert kept[3] - kept[2] < 1.5 * (kept[1] - kept[0]) + 100_000
     assert matcher.accept_string(last)
     assert matcher.is_completed()
+
+
+def test_a_byte_costs_the_same_behind_a_step_that_was_broken_off() -> None:
+    """A limit that ends while the ends of open rules are found leaves no mark on them: later steps take few looks."""
+    grammar = compiled(Grammar.from_ebnf('root ::= s "y"\ns ::= "i" s ("e" s)? | "x"'), [b"e", b"i", b"x", b"y"])
+    matcher = GrammarMatcher(grammar)
+    assert matcher.accept_string(2000 * "i")
+    with pytest.raises(BudgetExceededError), TimeLimit(0, looks=500):
+        matcher.accept_string("x")
+    assert matcher.accept_string("x")
+    with TimeLimit(0, looks=500):
+        assert matcher.accept_string(20 * "ex")
 
 
 def test_every_open_if_may_have_its_else() -> None:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from random import Random
 from threading import Thread
 from typing import Any
 
@@ -24,6 +25,7 @@ from kernels_core import (
     Grammar,
     GrammarMatcher,
     OperationCancelledError,
+    Options,
     TimeLimit,
     allocate_token_bitmask,
 )
@@ -136,6 +138,32 @@ def test_sizes_are_asked_for_while_nobody_makes_lists_longer(size: Callable[[Com
         grammar.machine.tables.let_go()
     asking.join()
     assert waits
+
+
+@pytest.mark.parametrize("limit_ms", [2**42 + 1, 2**62, sys.maxsize])
+def test_a_limit_of_any_size_is_one(limit_ms: int) -> None:
+    with TimeLimit(limit_ms):
+        assert Grammar.from_regex("(ab|c){2,9}" * 500)
+
+
+@pytest.mark.parametrize("looks", [6, 12, 25])
+def test_a_mask_that_was_broken_off_takes_no_longer_the_next_time(looks: int) -> None:
+    """What was found out of a state's texts by then is not taken for all that there is."""
+    letters, random = bytes(range(0x20, 0x7F)), Random(5)
+    words = {bytes(random.choices(letters, k=random.randint(1, 6))) for _ in range(5_000)}
+    source = Grammar.from_ebnf('root ::= "(" [^)q]* ")"')
+
+    def walked(looks: int) -> int:
+        matcher = GrammarMatcher(compiled(source, sorted(words), Options(warm_start=False)))
+        assert matcher.accept_string("(")
+        if looks >= 0:
+            with pytest.raises(BudgetExceededError), TimeLimit(0, looks=looks):
+                mask(matcher)
+        before = matcher.masks.counters()["nodes_walked"]
+        mask(matcher)
+        return matcher.masks.counters()["nodes_walked"] - before
+
+    assert walked(looks) <= walked(-1)
 
 
 def test_limits_nest_and_the_first_to_run_out_is_named() -> None:

@@ -7,6 +7,7 @@ import platform
 import subprocess
 import sys
 import threading
+from collections.abc import Hashable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -317,6 +318,29 @@ def test_a_name_goes_with_the_grammar_that_it_stands_for() -> None:
     assert large.find("name") is None
     large.alias("name", "no such key")
     assert large.find("name") is None
+
+
+def test_an_interrupt_while_a_grammar_is_dropped_loses_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name may stay behind: it then stands for nothing, until the grammar is there again."""
+
+    class Names(dict[Hashable, Hashable]):
+        def __delitem__(self, name: Hashable) -> None:
+            raise KeyboardInterrupt
+
+    made = compiled('root ::= "a"')
+    cache = CompileCache(made.held_bytes)
+    cache.get("key", lambda: made)
+    cache.alias("name", "key")
+    with monkeypatch.context() as patch:
+        patch.setattr(cache, "_aliases", Names(cache._aliases))
+        with pytest.raises(KeyboardInterrupt):
+            cache.get("other", lambda: made)
+        assert cache.find("name") is None
+    assert cache.find("name") is None
+    cache.get("key", lambda: made)
+    assert len(cache) == 1
+    cache.alias("name", "key")
+    assert cache.find("name") is made
 
 
 def test_without_a_cache_nothing_is_found_by_its_text() -> None:

@@ -135,6 +135,18 @@ def test_temperatures_at_the_ends(temperature: float) -> None:
     )
 
 
+@pytest.mark.parametrize("temperature", [1e30, 1e300])
+def test_the_hottest_draw_from_all_that_is_allowed(temperature: float) -> None:
+    """Also where whole stretches of the vocabulary are not."""
+    grammar = compiled(
+        Grammar.from_ebnf('root ::= "a" | "b" | "Zz"'), [b"a", b"b", *1000 * [b"-"], b"Zz", *1000 * [b"-"]]
+    )
+    masks = BatchGrammarMatcher(1).read_masks([GrammarMatcher(grammar)])
+    logits, uniforms = np.zeros((1, 2004), dtype=np.float32), np.array([0.0, 0.5, 0.9])
+    found = draw_tokens(logits, uniforms, [temperature] * 3, [0.0] * 3, masks=masks, rows=[0] * 3, indices=[0] * 3)
+    assert found.tolist() == [0, 1, 1002]
+
+
 def test_bad_draws_are_refused() -> None:
     logits = np.zeros((2, 9), dtype=np.float32)
     ones = [1.0, 1.0]

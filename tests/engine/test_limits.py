@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kernels_core import BudgetExceededError, Grammar, GrammarMatcher, Options
+from kernels_core import BudgetExceededError, Grammar, GrammarMatcher, Options, TimeLimit
+from kernels_core.masks.lookahead import Lookahead
 from tests.engine.driver import compiled, mask
 from tests.reference import naive_mask
 
@@ -108,6 +109,16 @@ def test_a_budget_leaves_the_matcher_as_it_was() -> None:
     assert mask(matcher) - {len(vocab)} == naive_mask(grammar.ir, vocab, b"ababab")
     matcher.reset()
     assert mask(matcher) == first == {0, 1, 2, len(vocab)}
+
+
+def test_the_lookahead_looks_at_the_clock() -> None:
+    """Where rules may end behind those that they call, what may follow one is what may follow all of its callers."""
+    source = "root ::= r0" + rules(200, '"a" r# [bc]* | "x" r#', then='r200 ::= "z"')
+    options = Options.laboratory(lazy_lowering=False, inline_limit=0)
+    grammar = compiled(Grammar.from_ebnf(source), [b"a"], options)
+    grammar.machine.tables.complete()
+    with pytest.raises(BudgetExceededError), TimeLimit(0, looks=10_000):
+        Lookahead(grammar.machine)
 
 
 def test_a_very_long_text_is_let_go_without_recursion() -> None:

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_core import BatchGrammarMatcher, Grammar, GrammarMatcher, allocate_token_bitmask
+from kernels_core import (
+    BatchGrammarMatcher,
+    Grammar,
+    GrammarCompiler,
+    GrammarMatcher,
+    TokenizerInfo,
+    allocate_token_bitmask,
+)
 from kernels_core.grammar.ir import GrammarIR, Literal, Rule, Seq, TokenSet
 from tests.engine.driver import compiled, mask
 from tests.strategies import grammars, productive, vocabularies
@@ -60,6 +67,11 @@ def test_forced_tokens() -> None:
     assert matcher.find_forced_tokens() == [2, 0]
     assert matcher.find_forced_tokens(1) == [2]
     assert matcher.num_steps == 0
+    matcher = GrammarMatcher(compiled(Grammar.from_ebnf('root ::= "c" "a"'), [b"a", b"b", b"c"]))
+    assert matcher.find_forced_tokens() == [2, 0, 3]
+    endless = TokenizerInfo([b"a", b"b", b"c"], stop_token_ids=[])
+    matcher = GrammarMatcher(GrammarCompiler(endless).compile_grammar('root ::= "c" "a" "b"?'))
+    assert matcher.find_forced_tokens() == [2, 0]
 
 
 @given(grammars().map(productive), vocabularies(), st.data())

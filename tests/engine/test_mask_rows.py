@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -11,14 +14,18 @@ from hypothesis import strategies as st
 
 from kernels_core import (
     BatchGrammarMatcher,
+    CancelToken,
     DeadEndError,
     Grammar,
     GrammarMatcher,
+    OperationCancelledError,
     allocate_token_bitmask,
     apply_masks_inplace,
     apply_token_bitmask_inplace,
 )
+from kernels_core.batch import PendingMasks, _in_threads
 from kernels_core.grammar.ir import GrammarIR
+from kernels_core.mask_rows import MaskRows
 from tests.engine.driver import VARIANTS, compiled, mask
 from tests.strategies import grammars, productive, vocabularies
 
@@ -149,3 +156,54 @@ def test_a_bitmask_is_filled_over_several_vocabularies(max_threads: int) -> None
     for row, matcher in enumerate(matchers()):
         matcher.fill_next_token_bitmask(alone, row)
     assert (together == alone).all()
+
+
+def test_behind_an_interrupt_no_thread_writes() -> None:
+    """Ctrl-C in the first of four slices: its caller may let go of the logits that the others write to."""
+    begun, written = threading.Semaphore(0), list[int]()
+
+    def work(part: slice) -> None:
+        if part.start == 0:
+            begun.acquire()
+            raise KeyboardInterrupt
+        begun.release()
+        time.sleep(0.2)
+        written.append(part.start)
+
+    with pytest.raises(KeyboardInterrupt):
+        _in_threads(8, 4, work)
+    soon = written.copy()
+    time.sleep(1)
+    assert written == soon != []
+
+
+def test_behind_an_interrupt_matchers_are_their_callers() -> None:
+    interrupted: Future[None] = Future()
+    interrupted.set_exception(KeyboardInterrupt())
+    begun = threading.Event()
+
+    def work() -> None:
+        begun.set()
+        time.sleep(0.2)
+
+    with ThreadPoolExecutor(1) as pool:
+        running, waiting = pool.submit(work), pool.submit(work)
+        assert begun.wait(30)
+        matcher = GrammarMatcher(compiled(Grammar.from_ebnf('root ::= "a"'), MANY))
+        pending = PendingMasks(MaskRows([matcher]), [interrupted, running, waiting])
+        with pytest.raises(KeyboardInterrupt):
+            pending.result()
+        assert running.done()
+        assert waiting.cancelled()
+        assert pending.result().populations().tolist() == [1]
+
+
+def test_rows_that_failed_are_read_again() -> None:
+    matcher = GrammarMatcher(compiled(Grammar.from_ebnf('root ::= "a"'), MANY))
+    matcher.cancel_token = CancelToken()
+    matcher.cancel_token.cancel()
+    pending = BatchGrammarMatcher(2).start_masks([matcher])
+    assert isinstance(pending.result().errors[0], OperationCancelledError)
+    matcher.cancel_token = None
+    masks = pending.result()
+    assert (masks.errors, masks.populations().tolist()) == ({}, [1])

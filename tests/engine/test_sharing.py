@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_core import BatchGrammarMatcher, Grammar, GrammarCompiler, GrammarMatcher, Options
+from kernels_core import BatchGrammarMatcher, CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options
 from kernels_core.automata.identity import Identities
 from kernels_core.automata.lazy_dfa import LazyTables
 from kernels_core.automata.lower import Lowering
 from kernels_core.inspect.sharing import sharing
+from kernels_core.masks.pool import TokenSetPool
 from tests.engine.driver import compiled, mask, tokenizer
 from tests.engine.test_against_reference import Oracle
 from tests.strategies import World, texts, worlds
@@ -67,6 +68,33 @@ def test_a_pool_stays_within_its_budget_however_many_grammars_pass() -> None:
             assert matcher.accept_string(letter)
         assert compiler.pool.nbytes <= options.pool_bytes
     assert compiler.pool.evictions > 0
+
+
+def test_a_pool_that_adopts_another_keeps_what_it_used_last() -> None:
+    letters = [bytes((one,)) for one in range(97, 123)]
+    info = tokenizer([*letters, *(one + other for one in letters for other in letters)])
+    options = Options.laboratory(direct_limit=0, differential_from=0, warm_start=False, inline_limit=0)
+    trie = GrammarCompiler(info, options=options).compile_grammar('root ::= "a"').masks.trie
+
+    def hits(pool: TokenSetPool, word: str) -> int:
+        """Of token sets that one grammar asks `pool` for."""
+        grammar = Grammar.from_ebnf(f'root ::= "x" w "y"\nw ::= [a-z]* "{word}" [a-z]+')
+        matcher = GrammarMatcher(CompiledGrammar(grammar, info, options, pool))
+        for letter in f"xa{word}b":
+            assert matcher.accept_string(letter)
+            mask(matcher)
+        return matcher.masks.counters()["pool_hits"]
+
+    old = TokenSetPool(trie, max_bytes=1 << 28)
+    for word in ("".join(pair) for pair in product("abcdefgh", "qrst")):
+        hits(old, word)
+    pool = TokenSetPool(trie, max_bytes=old.nbytes * 21 // 20)
+    pool.adopt(old)
+    for letter in "klmnop":
+        hits(pool, "z" + letter)
+    assert pool.evictions > 0
+    assert hits(pool, "zk") > 0
+    assert hits(pool, "zl") > 0
 
 
 NESTED = r"""

@@ -18,7 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options
+from kernels_core import (
+    BudgetExceededError,
+    CompiledGrammar,
+    Grammar,
+    GrammarCompiler,
+    GrammarMatcher,
+    Options,
+    TimeLimit,
+)
 from kernels_core.errors import GrammarError, UnsupportedFeatureError, UnsupportedSchemaError
 from kernels_core.grammar import nodes
 from kernels_core.grammar.analysis import check, normal_form
@@ -682,6 +690,18 @@ def test_all_ways_have_the_same_masks(
     plain = GrammarMatcher(compiled(grammar, vocabulary, Options(parser="naive", lazy_lowering=False)))
     others = {name: GrammarMatcher(compiled(grammar, vocabulary, options)) for name, options in variants.items()}
     follow(plain, others, data, steps=15)
+
+
+def test_guards_look_at_the_clock() -> None:
+    """Each member whose need was met, so that it may not come, asks all others whether they can meet the others."""
+    members = ", ".join(f'("{"a" if i % 8 == 0 else "b"}{i}:", v{i % 8}, {1 << i % 8})' for i in range(200))
+    body = f'"{{" Unordered({members}, separator=(","), closing=("}}"), most=8, needs=8)'
+    values = "\n".join(f'v{need} ::= "{need}"' for need in range(8))
+    matcher = GrammarMatcher(compiled(Grammar.from_ebnf(f"root ::= {body}\n{values}"), [b"0"]))
+    assert matcher.accept_string("{a0:0")
+    with pytest.raises(BudgetExceededError), TimeLimit(0, looks=1000):
+        matcher.accept_string(",")
+    assert matcher.accept_string(",b1:1")
 
 
 def test_five_hundred_members() -> None:
