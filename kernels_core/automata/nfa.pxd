@@ -85,14 +85,11 @@ cdef class Nfa:
     cpdef int32_t root(self, str rule, tuple path)
     cpdef bint fill(self, Inlining lowering, Node body, str rule, tuple path, int32_t limit) except -1
     cdef void lay_out_edges(self) noexcept
-    cdef void _give_room_back(self) noexcept
-    cdef void copy_laid_out(self, Nfa other) noexcept
     cdef void add_states(self, int32_t count) noexcept
     cdef NfaView view(self) noexcept
     cdef bint spell(self, Inlining lowering, Node body, int32_t source, int32_t target, int32_t place,
                     int32_t limit) except -1
     cdef int _spell_node(self, Inlining lowering, Node node, int32_t source, int32_t target, int32_t place) except -1
-    cdef int _begin(self, Inlining lowering, Node node, int32_t source, int32_t target, int32_t place) except -1
     cdef int _spell_alternatives(self, Inlining lowering, tuple items, int32_t source, int32_t target,
                                  int32_t place) except -1
     cdef int _spell_call(self, Inlining lowering, str name, int32_t source, int32_t target, int32_t place) except -1

@@ -18,7 +18,7 @@ from libc.stdint cimport int32_t, uint8_t
 
 from kernels_core.automata.inlining cimport Inlining
 from kernels_core.automata.members cimport ALWAYS, MemberSet
-from kernels_core.automata.edge_layout cimport find_alive, order_edges, take_spare_memory
+from kernels_core.automata.edge_layout cimport find_alive, order_edges
 from kernels_core.automata.size_estimate cimport INLINED, Callee
 from kernels_core.automata.word_trie cimport Branch, Letters, WordTrie
 from kernels_core.clock cimport rest
@@ -39,11 +39,6 @@ cdef object FIRST = itemgetter(0)
 cdef int SIDE_BY_SIDE = 8    # alternatives that are spelt out each by itself
 cdef int SHARED_CLASS = 4    # byte sequences; a character class with more is shared inside a rule
 
-# Buffers of the last automaton, for the next; only touched with the GIL held.
-cdef vector[Pending] spare_pending
-cdef vector[Tag] spare_tags
-cdef vector[Place] spare_places
-
 
 @cython.final
 @cython.no_gc                   # it holds names and nodes, which are on no cycle
@@ -53,10 +48,6 @@ cdef class Nfa:
     def __cinit__(self):
         self.size = 2
         self.roots = []
-        take_spare_memory(self.bytes, self.symbols, self.epsilons)
-        self.pending.swap(spare_pending)
-        self.tags.swap(spare_tags)
-        self.places.swap(spare_places)
 
     def __len__(self):
         return self.size
@@ -185,7 +176,7 @@ cdef class Nfa:
                             after = self._entry(lowering, callee.name, callee.body, after)
                             continue
                     at = self.state()
-                self._begin(lowering, item, at, after, self.place(place, i))
+                self._defer(item, at, after, self.place(place, i))
                 after = at
         elif kind is Choice:
             # Alternatives may share both states: none adds an edge into `source`, or out of `target`.
@@ -194,7 +185,7 @@ cdef class Nfa:
                 self._spell_alternatives(lowering, items, source, target, place)
                 return 0
             for i in range(<int32_t>len(items)):
-                self._begin(lowering, <Node>items[i], source, target, self.place(place, i))
+                self._defer(<Node>items[i], source, target, self.place(place, i))
         elif kind is CharSet:
             self.tag(source, place)
             self._spell_class((<CharSet>node).ranges, source, target, place)
@@ -241,7 +232,7 @@ cdef class Nfa:
             elif len(pair) == 2 and type(pair[0]) is Literal:
                 words.append(((<Literal>pair[0]).value, self.place(at, 0), pair[1], self.place(at, 1)))
             else:
-                self._begin(lowering, item, source, target, at)
+                self._defer(item, source, target, at)
         words.sort(key=FIRST)
         stack.push_back(Branch(0, <int32_t>len(words), 0))
         states.push_back(source)
@@ -261,7 +252,7 @@ cdef class Nfa:
                 if word[2] is None:
                     self.epsilon(at, target)
                 else:
-                    self._begin(lowering, <Node>word[2], at, target, word[3])
+                    self._defer(<Node>word[2], at, target, word[3])
                 i += 1
             for k in range(i, branch.past):
                 self.tag(at, (<tuple>words[k])[1], branch.depth)
@@ -279,18 +270,6 @@ cdef class Nfa:
                     states.push_back(after)
                 self.bytes.push_back(RangeEdge(at, letter, letter, after))
                 i = k
-        return 0
-
-    cdef int _begin(self, Inlining lowering, Node node, int32_t source, int32_t target, int32_t place) except -1:
-        """Spell a leaf out now, anything else later."""
-        if type(node) is Literal:
-            self.spelt += 1
-            self._literal((<Literal>node).value, source, target, place)
-        elif type(node) is RuleRef:
-            self.spelt += 1
-            self._spell_call(lowering, (<RuleRef>node).name, source, target, place)
-        else:
-            self._defer(node, source, target, place)
         return 0
 
     cdef void _defer(self, Node node, int32_t source, int32_t target, int32_t place) noexcept:
@@ -447,7 +426,9 @@ cdef class Nfa:
         self.laid_out = True
         self.entries = self.classes = self.rule_places = self.held = None
         order_edges(self.size, self.bytes, self.symbols, self.epsilons, self.first)
-        self._give_room_back()
+        vector[Pending]().swap(self.pending)
+        self.tags.shrink_to_fit()
+        self.places.shrink_to_fit()
         if self.members.get() != NULL:
             self.members.get().guard.resize(self.size, ALWAYS)
             self.members.get().update.resize(self.size, -1)
@@ -455,28 +436,6 @@ cdef class Nfa:
             find_alive(self.size, self.bytes, self.symbols, self.epsilons, FINAL, self.alive)
         else:
             self.alive.assign(self.size, 1)
-
-    cdef void _give_room_back(self) noexcept:
-        """Give the buffers of all but edges back; tags and places stay, in copies of their exact size."""
-        self.pending.swap(spare_pending)
-        self.tags.swap(spare_tags)
-        self.tags.assign(spare_tags.begin(), spare_tags.end())
-        spare_tags.clear()
-        self.places.swap(spare_places)
-        self.places.assign(spare_places.begin(), spare_places.end())
-        spare_places.clear()
-
-    cdef void copy_laid_out(self, Nfa other) noexcept:
-        """Become a copy of `other`, whose edges are laid out, without its tags and places; words may be added."""
-        self.laid_out = True
-        take_spare_memory(self.bytes, self.symbols, self.epsilons)      # gives it back: nothing was written yet
-        self._give_room_back()
-        self.size, self.may_be_dead = other.size, other.may_be_dead
-        self.bytes, self.symbols, self.epsilons = other.bytes, other.symbols, other.epsilons
-        self.first, self.alive = other.first, other.alive
-        if other.words.get() != NULL:
-            self.words.reset(new WordTrie())
-            self.words.get()[0] = other.words.get()[0]
 
     cdef void add_states(self, int32_t count) noexcept:
         """Add states without edges, behind those that are laid out: those of prefixes, whose edges `words` has."""
