@@ -59,10 +59,11 @@ def _search(reader: Reader, term: Term, depth: int, seen: set[Term]) -> tuple[st
         if isinstance(term, Place):
             return _keyword(reader, term)
         return (place.pointer if place else "#", "allOf", "the schemas that apply here have no value in common")
-    for keyword in ("const", "enum") if isinstance(term, Place) else ():
-        values = term.schema.get(keyword) if keyword == "enum" else [term.schema.get(keyword)]
-        if keyword in term.context.dialect.keywords and isinstance(values, list) and not any(map(_is_text, values)):
-            return term.pointer, keyword, _NO_TEXT
+    for keyword in ("const", "enum"):
+        if isinstance(term, Place) and keyword in term.schema and keyword in term.context.dialect.keywords:
+            values = term.schema[keyword] if keyword == "enum" else [term.schema[keyword]]
+            if isinstance(values, list) and not any(map(_is_text, values)):
+                return term.pointer, keyword, _NO_TEXT
     if not reader.algebra.is_void_shape(replace(shape, objects=(), arrays=())):
         return None
     for items in shape.arrays:
