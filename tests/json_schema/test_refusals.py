@@ -94,6 +94,10 @@ def test_lenient_leaves_out_what_depends_on_a_keyword_that_could_not_be_read() -
         ({"type": "object", "required": ["a"], "additionalProperties": False}, ("#", "additionalProperties"), ""),
         ({"type": "object", "properties": {"n": {"$ref": "#"}}, "required": ["n"]}, ("#", "$ref"), "for ever"),
         (NO_STRING_BELOW, ("#", "$ref"), "for ever"),
+        ({"const": ["a", "\ud800"]}, ("#", "const"), "surrogate"),
+        ({"enum": ["\ud800", "\udfff"]}, ("#", "enum"), "surrogate"),
+        (CLOSED | {"properties": {"a": {"const": "\ud800"}}, "required": ["a"]}, ("#/properties/a", "const"), "UTF-8"),
+        ({"type": "object", "required": ["a", "\ud800"]}, ("#", "required"), "surrogate"),
         ({"type": "array", "minItems": 3, "maxItems": 2}, ("#", "maxItems"), ""),
         pytest.param(
             {"enum": []},

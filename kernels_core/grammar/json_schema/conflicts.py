@@ -7,11 +7,13 @@ values is left, then what is required inside is looked at in the same way.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ...errors import NO_INSTANCE
 from ..regular.languages import NOTHING
 from ..regular.patterns import ecma_search
 from ..regular.reader import read
+from .exact_text import exact_text
 from .keywords import KEYWORDS
 from .members import value_of
 from .problems import Problems
@@ -20,6 +22,7 @@ from .schema_algebra import Circular, TooLarge
 from .terms import FALSE, Place, Term, origin
 
 _MAX_DEPTH = 50
+_NO_TEXT = "holds a lone surrogate, which UTF-8 cannot write"
 _CLOSED = (
     "; where one has `additionalProperties: false`, which forbids the members of the others, leave that out, and write "
     "`unevaluatedProperties: false` beside `allOf`"
@@ -56,18 +59,33 @@ def _search(reader: Reader, term: Term, depth: int, seen: set[Term]) -> tuple[st
         if isinstance(term, Place):
             return _keyword(reader, term)
         return (place.pointer if place else "#", "allOf", "the schemas that apply here have no value in common")
+    for keyword in ("const", "enum"):
+        if isinstance(term, Place) and keyword in term.schema and keyword in term.context.dialect.keywords:
+            values = term.schema[keyword] if keyword == "enum" else [term.schema[keyword]]
+            if isinstance(values, list) and not any(map(_is_text, values)):
+                return term.pointer, keyword, _NO_TEXT
     if not reader.algebra.is_void_shape(replace(shape, objects=())):
         return None
     for members in shape.objects:
         for name in members.required:
             value = value_of(reader.algebra, members, name)
             pointer = place.pointer if place else "#"
+            if not _is_text(name):
+                return pointer, "required", f"the property {name!r} {_NO_TEXT}"
             if value is FALSE:
                 return pointer, "required", f"the property {name!r} is required, but none of its values is allowed"
             inner = _search(reader, value, depth + 1, seen)
             if inner is not None:
                 return inner[0], inner[1], f"{inner[2]}; the property {name!r} of {pointer} is required"
     return None
+
+
+def _is_text(value: Any) -> bool:
+    try:
+        exact_text(value).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _keyword(reader: Reader, place: Place) -> tuple[str, str, str]:
