@@ -12,7 +12,7 @@ Read on: `parser.py` (one text to a scope), `templates.py` (what comes behind).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -195,19 +195,19 @@ class Library:
         more: list[tuple[str, str, Span]] = []
         for statement in statements:
             for name, alias in statement.names:
-                if name not in module.definitions and name not in module.templates:
-                    known = (*module.definitions, *module.templates)
+                known = (*module.definitions, *module.templates, *module.declared)
+                if name not in known:
                     reject(f"{path!r} has no {name!r}: {undefined(name, known)}", self.text, statement.span)
                 if aliases.setdefault(name, alias or name) != (alias or name):
                     more.append((alias or name, aliases[name], statement.span))
-        renamed = partial(_renamed, aliases=aliases, path=path)
+        renamed = partial(_renamed, aliases=aliases, path=path, declared=module.declared)
         waiting, seen = list(aliases), set(aliases)
         while waiting:
             name = waiting.pop()
             span = next((one.span for one in statements if name in dict(one.names)), statements[0].span)
             new = renamed(name)
             if name in module.declared:
-                scope.declared.setdefault(new if name in aliases else name, module.declared[name])
+                scope.declared.setdefault(new, module.declared[name])
                 continue
             if new in scope.definitions or new in scope.templates:
                 reject(f"duplicate rule or terminal {new!r}: it is already defined", self.text, span)
@@ -220,7 +220,7 @@ class Library:
                     if isinstance(part, Name | Use | With) and part.name not in own | seen:
                         seen.add(part.name)
                         waiting.append(part.name)
-            made = definition.rebuilt(partial(_moved, own, module, renamed))
+            made = definition.rebuilt(partial(_moved, own, renamed))
             (scope.templates if made.parameters else scope.definitions)[new] = replace(made, name=new)
         for alias, name, span in more:
             scope.definitions[alias] = Definition(alias, Name(name, span), {}, span, is_terminal_name(alias))
@@ -258,20 +258,16 @@ class Library:
         return External(expression.name, expression.span)
 
 
-def _renamed(name: str, *, aliases: Mapping[str, str], path: str) -> str:
-    if name in aliases:
-        return aliases[name]
+def _renamed(name: str, *, aliases: Mapping[str, str], path: str, declared: Collection[str]) -> str:
+    if name in aliases or name in declared:
+        return aliases.get(name, name)
     prefix = path.replace(".", "__")
     return f"_{prefix}__{name[1:]}" if name.startswith("_") else f"{prefix}__{name}"
 
 
-def _moved(own: frozenset[str], module: Scope, renamed: partial[str], expression: Expression) -> Expression:
-    """A name of `module`, as it is called where it is imported."""
-    if (
-        isinstance(expression, Name | Use | With)
-        and expression.name not in own
-        and expression.name not in module.declared
-    ):
+def _moved(own: frozenset[str], renamed: partial[str], expression: Expression) -> Expression:
+    """A name of a module, as it is called where it is imported."""
+    if isinstance(expression, Name | Use | With) and expression.name not in own:
         return replace(expression, name=renamed(expression.name))
     return replace(expression)
 

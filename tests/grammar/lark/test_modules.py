@@ -177,6 +177,20 @@ def test_declared_names_are_supplied() -> None:
         Grammar.from_lark(other, start="both")
 
 
+@pytest.mark.parametrize(
+    ("source", "name", "text"),
+    [
+        ("start: X\n%import .m.X", "X", "x"),
+        ("start: NEW a\n%import .m.X -> NEW\n%import .m.a", "NEW", "xxb"),
+        ("start: a\n%import .m.a", "X", "xb"),
+    ],
+)
+def test_declared_names_are_imported(source: str, name: str, text: str) -> None:
+    supplied = {name: Grammar.from_regex("x")}
+    grammar = Grammar.from_lark(source, imports={"m": 'a: X "b"\n%declare X'}, grammars=supplied)
+    assert taken(grammar, text, "b") == [text]
+
+
 def test_declared_names_of_a_module() -> None:
     module = {"m": "a: _X /b/\n%declare _X"}
     with pytest.raises(UnsupportedFeatureError, match="in m: '_X' is declared and not supplied"):
