@@ -157,6 +157,14 @@ def test_top_level(top: Any, path: str, message: str) -> None:
     assert caught.value.path == path
 
 
+def test_triggers_of_a_list_of_tags_are_a_list() -> None:
+    tags = [{"begin": "<<f", "schema": {}, "end": ">"}]
+    for triggers, path in (("<<", "#/triggers"), (["<<", 1], "#/triggers/1"), ([], "#/triggers")):
+        with pytest.raises(InvalidStructuralTagError) as caught:
+            Grammar.from_structural_tag(tags, triggers)
+        assert caught.value.path == path
+
+
 def test_text_that_is_not_json() -> None:
     with pytest.raises(GrammarSyntaxError) as caught:
         Grammar.from_structural_tag('{"format": }')
