@@ -17,8 +17,6 @@ Json = Mapping[str, Any]
 
 _ALPHABET: Final = frozenset(BYTE_LEVEL_ALPHABET)
 _DROPS_BLANKS: Final = frozenset({"BertPreTokenizer", "CharDelimiterSplit", "Whitespace", "WhitespaceSplit"})
-# Decoder steps that join tokens, or trim the text's ends, and leave each token's bytes as they are.
-_NEUTRAL_DECODERS: Final = frozenset({"Fuse", "Strip"})
 
 
 def analyse_tokenizers_json(document: Json) -> Vocabulary:
@@ -109,13 +107,16 @@ def _vocab_type(document: Json, model: Json) -> VocabType:
 def _from_decoder(document: Json) -> VocabType | None:
     """The type that the decoder implies; None when it only joins tokens."""
     found: set[VocabType] = set()
+    is_fused = False  # the tokens are one text: Strip trims its ends, and ByteFallback would find no tokens
     for step in components(document, "decoder"):
         kind = step.get("type")
-        if kind == "ByteLevel":
+        if kind == "Fuse":
+            is_fused = True
+        elif kind == "ByteLevel":
             found.add(VocabType.BYTE_LEVEL)
-        elif kind == "ByteFallback" or _turns_space_mark_back(step):
+        elif (kind == "ByteFallback" and not is_fused) or _turns_space_mark_back(step):
             found.add(VocabType.BYTE_FALLBACK)
-        elif kind not in _NEUTRAL_DECODERS:
+        elif kind != "Strip" or not is_fused:
             raise TokenizerError(
                 f"a tokenizer with the decoder {kind} cannot be read as bytes: it rewrites tokens depending on their "
                 "neighbours, or by a rule unknown here"

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from kernels_core.errors import TokenizerError
 from kernels_core.tokens import TokenizerInfo
 from workbench.tokenizers import load_tokenizer
 
@@ -101,6 +102,17 @@ def test_a_decoder_without_a_step_leaves_its_spelling(byte_fallback: Any, left_o
     info = check_tokenizers(tokenizer)
     assert (info.decoded_vocab[tokenizer.token_to_id("▁▁")] == "▁▁".encode()) == (left_out == "Replace")
     assert (info.decoded_vocab[tokenizer.token_to_id("<0x0A>")] == b"<0x0A>") == (left_out == "ByteFallback")
+
+
+@pytest.mark.parametrize(
+    ("order", "reason"),
+    [([0, 1, 3], "Strip"), ([0, 1, 3, 2], "Strip"), ([0, 2, 1], "ByteFallback"), ([2, 1, 0, 3], "ByteFallback")],
+)
+def test_a_step_on_the_wrong_side_of_fuse_is_refused(byte_fallback: Any, order: list[int], reason: str) -> None:
+    document = json.loads(byte_fallback.to_str())
+    document["decoder"]["decoders"] = [document["decoder"]["decoders"][at] for at in order]
+    with pytest.raises(TokenizerError, match=f"decoder {reason} "):
+        TokenizerInfo.from_huggingface(type(byte_fallback).from_str(json.dumps(document)))
 
 
 @pytest.mark.parametrize("kind", ["byte_fallback", "byte_level"])
