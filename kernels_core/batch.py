@@ -14,6 +14,7 @@ import itertools
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from operator import index
 from typing import Any, Literal
 
 import numpy as np
@@ -104,7 +105,8 @@ class BatchGrammarMatcher:
         """`accept_token` of each matcher with its token."""
         if len(matchers) != len(tokens):
             raise ValueError(f"{len(tokens)} tokens for {len(matchers)} matchers")
-        return [matcher.accept_token(int(token)) for matcher, token in zip(matchers, tokens, strict=True)]
+        ids = list(map(index, tokens))  # all of them, before the first is taken
+        return [matcher.accept_token(token) for matcher, token in zip(matchers, ids, strict=True)]
 
     @staticmethod
     def batch_accept_string(matchers: Sequence[GrammarMatcher], strings: Sequence[str | bytes]) -> list[bool]:
@@ -116,7 +118,8 @@ class BatchGrammarMatcher:
     @staticmethod
     def batch_rollback(matchers: Sequence[GrammarMatcher], num_tokens: int | Sequence[int] = 1) -> None:
         """Roll each matcher back; if one cannot, none is."""
-        counts = [num_tokens] * len(matchers) if isinstance(num_tokens, int) else list(num_tokens)
+        given = [num_tokens] * len(matchers) if isinstance(num_tokens, int | np.integer) else num_tokens
+        counts = list(map(index, given))
         if len(counts) != len(matchers):
             raise ValueError(f"{len(counts)} counts for {len(matchers)} matchers")
         for matcher, count in zip(matchers, counts, strict=True):

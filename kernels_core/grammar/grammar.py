@@ -168,6 +168,10 @@ class Grammar(Displayed):
 
         _require_text(lark_string, "from_lark")
         others = dict(grammars or {})
+        if others:
+            _require_grammars(tuple(others.values()), "from_lark")
+        for path, text in (imports or {}).items():
+            _require_text(text, "from_lark", f" for imports[{path!r}]")
         irs = {name: other.ir for name, other in others.items()}
         read = parse_lark(
             lark_string,
@@ -512,9 +516,9 @@ def _from_json_schema(text: str, options: SchemaOptions, resources: Resources, l
     return Grammar._made(compiled.ir, text, recipe, compiled.warnings)
 
 
-def _require_text(text: object, method: str) -> None:
+def _require_text(text: object, method: str, what: str = "") -> None:
     if not isinstance(text, str):
-        raise TypeError(f"Grammar.{method} takes a str, not {type(text).__name__}")
+        raise TypeError(f"Grammar.{method} takes a str{what}, not {type(text).__name__}")
 
 
 def _require_grammars(grammars: tuple[Grammar, ...], method: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -90,6 +92,19 @@ def test_batches_equal_single_matchers(irs: list[GrammarIR], vocab: list[bytes],
         bits = np.unpackbits(rows[row].view(np.uint8), bitorder="little")[:size]
         assert set(np.flatnonzero(bits).tolist()) == allowed
     assert (rows[0] == -1).all()
+
+
+def test_counts_and_ids_of_batches_are_whole_numbers() -> None:
+    grammar = compiled(Grammar.from_ebnf('root ::= "a"*'), [b"a"])
+    matchers: list[GrammarMatcher] = [GrammarMatcher(grammar), GrammarMatcher(grammar)]
+    ids: Any = np.array([0, 0])
+    assert BatchGrammarMatcher.batch_accept_token(matchers, ids) == [True, True]
+    BatchGrammarMatcher.batch_rollback(matchers, ids[0] + 1)
+    half: Any = [0, 0.9]
+    for batched in (BatchGrammarMatcher.batch_accept_token, BatchGrammarMatcher.batch_rollback):
+        with pytest.raises(TypeError, match="float"):
+            batched(matchers, half)
+    assert [matcher.num_steps for matcher in matchers] == [0, 0]
 
 
 def test_batch_rollback_is_all_or_nothing() -> None:

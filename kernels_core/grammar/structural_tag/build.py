@@ -237,7 +237,7 @@ class Builder:
             plain_integers=fields.flag("plain_integers", False),
             canonical_numbers=fields.flag("canonical_numbers", False),
             whitespace_before_separators=fields.flag("whitespace_before_separators", True),
-            max_whitespace_cnt=fields.number("max_whitespace_cnt") if fields.has("max_whitespace_cnt") else None,
+            max_whitespace_cnt=self._limit(fields, "max_whitespace_cnt") if fields.has("max_whitespace_cnt") else None,
             lenient=self._lenient,
             caps=self._caps(fields),
         )

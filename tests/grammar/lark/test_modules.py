@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -189,6 +190,18 @@ def test_declared_names_are_imported(source: str, name: str, text: str) -> None:
     supplied = {name: Grammar.from_regex("x")}
     grammar = Grammar.from_lark(source, imports={"m": 'a: X "b"\n%declare X'}, grammars=supplied)
     assert taken(grammar, text, "b") == [text]
+
+
+@pytest.mark.parametrize("given", [b'a: "x"', None])
+def test_what_is_imported_from_is_text(given: Any) -> None:
+    with pytest.raises(TypeError, match=r"takes a str for imports\['m'\], not"):
+        Grammar.from_lark("start: a\n%import .m.a", imports={"m": given})
+
+
+def test_what_is_supplied_is_a_grammar() -> None:
+    supplied: Any = {"a": 'root ::= "x"'}
+    with pytest.raises(TypeError, match="takes Grammar objects, not str"):
+        Grammar.from_lark("start: @a", grammars=supplied)
 
 
 def test_declared_names_of_a_module() -> None:

@@ -51,6 +51,7 @@ def listed(**more: Any) -> Format:
         ({"type": "grammar", "grammar": "root ::= root"}, "/grammar", "no text at all"),
         ({"type": "regex", "pattern": "a("}, "/pattern", "never closed"),
         ({"type": "json_schema", "json_schema": "{}"}, "/json_schema", "an object or a boolean"),
+        ({"type": "json_schema", "json_schema": {}, "max_whitespace_cnt": -1}, "/max_whitespace_cnt", "not within"),
         ({"type": "json_schema", "json_schema": {}, "style": "yaml"}, "/style", "no style 'yaml'"),
         (tag("a", ANY, []), "/end", "list is empty"),
         (tag("a", ANY, ["a", 1]), "/end/1", "a string is expected"),
