@@ -90,6 +90,28 @@ def test_what_is_reached_is_read(schema: Any, resources: dict[str, Any], good: s
     assert not takes(schema, resources, bad)
 
 
+@pytest.mark.parametrize("reference", ["http://x/doc", "http://x/doc#/$defs/a", "http://x/doc#k", "http://y/real"])
+def test_references_in_a_document_begin_at_the_name_that_it_gives_itself(reference: str) -> None:
+    document = {"$id": "http://y/real", "$ref": "other", "$defs": {"a": {"$anchor": "k", "$ref": "other"}}}
+    resources = {"http://x/doc": document, "http://y/other": {"type": "integer"}}
+    for others in ({}, {"http://x/other": {"type": "string"}}):
+        assert takes({"$ref": reference}, {**resources, **others}, "1")
+        assert not takes({"$ref": reference}, {**resources, **others}, '"')
+
+
+@pytest.mark.parametrize("first", ["http://x/a", "http://x/b"])
+def test_a_schema_with_a_name_is_of_the_draft_of_the_document_around_it(first: str) -> None:
+    inner = {"$id": "http://x/b", "dependencies": {"p": ["q"]}}
+    older = {"$id": "http://x/a", "$schema": "http://json-schema.org/draft-07/schema#", "items": inner}
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "prefixItems": [{"$ref": first}, {"$ref": "http://x/b"}],
+    }
+    for documents in ({**schema, "$defs": {"a": older}}, {}), (schema, {"http://x/a": older}):
+        assert takes(*documents, '[[], {"p": 1, "q": 2}]')
+        assert not takes(*documents, '[[], {"p": 1}]')
+
+
 UNKNOWN = {"$id": "http://x/a", "$schema": "http://x/mine", "type": "string", "$defs": {"b": {"type": "string"}}}
 
 
