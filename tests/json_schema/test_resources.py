@@ -133,6 +133,20 @@ def test_a_dialect_that_nobody_knows_is_refused_wherever_it_counts(schema: Any, 
     assert takes({"items": {"$ref": "http://x/b"}, "$defs": {"a": UNKNOWN, "b": {"$id": "http://x/b"}}}, {}, "[1]")
 
 
+@pytest.mark.parametrize("name", ["http://x/d", "d"])
+def test_a_name_of_two_schemas_leads_nowhere(name: str) -> None:
+    one, other = {"$id": name, "type": "integer"}, {"$id": "http://x/d", "type": "string"}
+    schema = {"$id": "http://x/", "items": {"$ref": "d"}}
+    for documents in (
+        ({**schema, "$defs": {"a": one, "b": other}}, {}),
+        ({**schema, "$defs": {"a": one}}, {"http://x/d": {"type": "string"}}),
+    ):
+        with pytest.raises(UnsupportedSchemaError, match=r"#/items, \$ref: two schemas are called 'http://x/d'"):
+            Grammar.from_json_schema(documents[0], resources=documents[1])
+        assert takes({**documents[0], "items": True}, documents[1], "[1]")
+    assert takes({**schema, "$defs": {"a": one, "b": {**one}}}, {}, "[1]")
+
+
 def test_a_document_that_is_not_here_is_named() -> None:
     with pytest.raises(UnsupportedSchemaError, match=r"'https://x\.org/d\.json' .* is not here"):
         takes({"$ref": "https://x.org/d.json"}, {"https://x.org/a.json": {}}, "1")

@@ -151,6 +151,8 @@ class Documents:
         # Other documents may hold anything.
         self._scoped = bool(resources) or _is_scoped(text)
         self._dialects: dict[str, Dialect] = {}
+        self._schemas: dict[str, Any] = {}  # those that have names, by these
+        self._twice: set[str] = set()  # names of two that are not equal
         self._names: dict[str, str] = {}  # what documents call themselves, by the URIs that they are given under
         self._registry: Any = None
         self._unknown: dict[str, str] = {}  # dialects that nobody knows, by the base URIs of their schemas
@@ -303,6 +305,8 @@ class Documents:
 
     def _target(self, resolved: Any, reference: str, context: Context) -> Target:
         base = resolved.resolver._base_uri  # the library has no public name for it
+        if base in self._twice:
+            raise Unresolved(f"two schemas are called {base!r}, which the reference {reference!r} leads to")
         dialect = self._dialects.get(base)
         if dialect is None:
             root = self._documents().get(base)
@@ -314,13 +318,17 @@ class Documents:
         return Target(resolved.contents, context, pointer, entered)
 
     def _note(self, document: Any, context: Context) -> None:
-        """Note the dialects of all schemas in a document that have names."""
+        """Note the dialects of all schemas in a document that have names, and names that come twice."""
         work = [(document, context)]
+        if self._schemas.setdefault(context.base, document) != document:
+            self._twice.add(context.base)
         while work:
             schema, context = work.pop()
             look(20)
             if isinstance(schema, dict):
-                context = self.inside(schema, context)
+                outer, context = context, self.inside(schema, context)
+                if context is not outer and self._schemas.setdefault(context.base, schema) != schema:
+                    self._twice.add(context.base)
                 for word in schema:
                     if word in KEYWORDS:
                         work += [(one, context) for _, one in schemas_in(KEYWORDS[word], schema[word])]
