@@ -90,6 +90,28 @@ def test_what_is_reached_is_read(schema: Any, resources: dict[str, Any], good: s
     assert not takes(schema, resources, bad)
 
 
+@pytest.mark.parametrize("reference", ["http://x/doc", "http://x/doc#/$defs/a", "http://x/doc#k", "http://y/real"])
+def test_references_in_a_document_begin_at_the_name_that_it_gives_itself(reference: str) -> None:
+    document = {"$id": "http://y/real", "$ref": "other", "$defs": {"a": {"$anchor": "k", "$ref": "other"}}}
+    resources = {"http://x/doc": document, "http://y/other": {"type": "integer"}}
+    for others in ({}, {"http://x/other": {"type": "string"}}):
+        assert takes({"$ref": reference}, {**resources, **others}, "1")
+        assert not takes({"$ref": reference}, {**resources, **others}, '"')
+
+
+@pytest.mark.parametrize("first", ["http://x/a", "http://x/b"])
+def test_a_schema_with_a_name_is_of_the_draft_of_the_document_around_it(first: str) -> None:
+    inner = {"$id": "http://x/b", "dependencies": {"p": ["q"]}}
+    older = {"$id": "http://x/a", "$schema": "http://json-schema.org/draft-07/schema#", "items": inner}
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "prefixItems": [{"$ref": first}, {"$ref": "http://x/b"}],
+    }
+    for documents in ({**schema, "$defs": {"a": older}}, {}), (schema, {"http://x/a": older}):
+        assert takes(*documents, '[[], {"p": 1, "q": 2}]')
+        assert not takes(*documents, '[[], {"p": 1}]')
+
+
 UNKNOWN = {"$id": "http://x/a", "$schema": "http://x/mine", "type": "string", "$defs": {"b": {"type": "string"}}}
 
 
@@ -109,6 +131,20 @@ def test_a_dialect_that_nobody_knows_is_refused_wherever_it_counts(schema: Any, 
         Grammar.from_json_schema(schema, resources=resources)
     assert [(one.pointer, one.keyword) for one in caught.value.problems] == [(place, "$schema")]
     assert takes({"items": {"$ref": "http://x/b"}, "$defs": {"a": UNKNOWN, "b": {"$id": "http://x/b"}}}, {}, "[1]")
+
+
+@pytest.mark.parametrize("name", ["http://x/d", "d"])
+def test_a_name_of_two_schemas_leads_nowhere(name: str) -> None:
+    one, other = {"$id": name, "type": "integer"}, {"$id": "http://x/d", "type": "string"}
+    schema = {"$id": "http://x/", "items": {"$ref": "d"}}
+    for documents in (
+        ({**schema, "$defs": {"a": one, "b": other}}, {}),
+        ({**schema, "$defs": {"a": one}}, {"http://x/d": {"type": "string"}}),
+    ):
+        with pytest.raises(UnsupportedSchemaError, match=r"#/items, \$ref: two schemas are called 'http://x/d'"):
+            Grammar.from_json_schema(documents[0], resources=documents[1])
+        assert takes({**documents[0], "items": True}, documents[1], "[1]")
+    assert takes({**schema, "$defs": {"a": one, "b": {**one}}}, {}, "[1]")
 
 
 def test_a_document_that_is_not_here_is_named() -> None:

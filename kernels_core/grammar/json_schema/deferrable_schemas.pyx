@@ -492,7 +492,8 @@ cpdef object pointed(root, str pointer):
             part = part.replace("~1", "/").replace("~0", "~")
         if isinstance(at, dict) and part in at:
             at = at[part]
-        elif isinstance(at, list) and len(part) < 10 and part.isdecimal() and str(int(part)) == part and int(part) < len(at):
+        elif (isinstance(at, list) and len(part) < 10 and part.isdecimal() and str(int(part)) == part
+              and int(part) < len(at)):
             at = at[int(part)]
         else:
             return UNSET

@@ -151,6 +151,9 @@ class Documents:
         # Other documents may hold anything.
         self._scoped = bool(resources) or _is_scoped(text)
         self._dialects: dict[str, Dialect] = {}
+        self._schemas: dict[str, Any] = {}  # those that have names, by these
+        self._twice: set[str] = set()  # names of two that are not equal
+        self._names: dict[str, str] = {}  # what documents call themselves, by the URIs that they are given under
         self._registry: Any = None
         self._unknown: dict[str, str] = {}  # dialects that nobody knows, by the base URIs of their schemas
         dialect = self._dialect(root, "", DEFAULT)
@@ -272,10 +275,16 @@ class Documents:
             raise Unresolved(f"the reference {reference!r} points to nothing{_meant(reference, self._root)}")
         return Target(found, context, reference)
 
+    def _address(self, reference: str, context: Context) -> tuple[str, str]:
+        """(document, fragment) of a reference, the document by the name that it gives itself."""
+        self._documents()
+        uri, fragment = _join(context.base, reference)
+        return self._names.get(uri, uri), fragment
+
     def _lookup(self, reference: str, context: Context) -> Any:
         from referencing import exceptions
 
-        uri, fragment = _join(context.base, reference)
+        uri, fragment = self._address(reference, context)
         try:
             # From the document itself: seen from elsewhere a dynamic anchor might lead back there.
             there = self._documents().get(uri)
@@ -296,15 +305,33 @@ class Documents:
 
     def _target(self, resolved: Any, reference: str, context: Context) -> Target:
         base = resolved.resolver._base_uri  # the library has no public name for it
+        if base in self._twice:
+            raise Unresolved(f"two schemas are called {base!r}, which the reference {reference!r} leads to")
         dialect = self._dialects.get(base)
         if dialect is None:
             root = self._documents().get(base)
             dialect = self._dialects[base] = self._dialect(root and root.contents, base, context.dialect)
-        uri, fragment = _join(context.base, reference)
+        uri, fragment = self._address(reference, context)
         entered = not fragment.startswith("/") or base != uri
         pointer = f"#{fragment}" if uri == self._base else f"{uri}#{fragment}"
         context = Context(base, self._enter_scope(context.scope, base), dialect)
         return Target(resolved.contents, context, pointer, entered)
+
+    def _note(self, document: Any, context: Context) -> None:
+        """Note the dialects of all schemas in a document that have names, and names that come twice."""
+        work = [(document, context)]
+        if self._schemas.setdefault(context.base, document) != document:
+            self._twice.add(context.base)
+        while work:
+            schema, context = work.pop()
+            look(20)
+            if isinstance(schema, dict):
+                outer, context = context, self.inside(schema, context)
+                if context is not outer and self._schemas.setdefault(context.base, schema) != schema:
+                    self._twice.add(context.base)
+                for word in schema:
+                    if word in KEYWORDS:
+                        work += [(one, context) for _, one in schemas_in(KEYWORDS[word], schema[word])]
 
     def _has_dynamic_anchor(self, uri: str, name: str) -> bool:
         from referencing import exceptions
@@ -336,6 +363,9 @@ class Documents:
         for uri, (document, dialect) in documents.items():
             specification: Any = specification_with(dialect.specification)
             registry = registry.with_resource(uri, _clocked(specification).create_resource(document))
+            self._note(document, Context(uri, (), dialect))
+            if uri != self._base and isinstance(document, dict):
+                self._names[uri] = self.inside(document, Context(uri, (), dialect)).base
         try:
             registry = registry.crawl()
         except (TypeError, ValueError, AttributeError, KeyError):
