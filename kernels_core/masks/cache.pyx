@@ -324,7 +324,9 @@ cdef class MaskCache:
     cdef uint64_t _pool_key(self, int32_t state, int32_t counter, bint all_counts, PoolKey& key) noexcept nogil:
         """Fill in the iterations of `key`, and return a key within this grammar.
 
-        Iterations count up to the longest token only.  `all_counts`: what is known holds for all of them.
+        Iterations count up to the longest token only.  `all_counts`: what is known holds for all of them.  Each number
+        has 18 bits: a token has fewer than 2 ** 16 bytes (`trie.MAX_TOKEN_BYTES`), and `reserve` is at most that of an
+        automaton of 10,000 states (`regular.dfa.MAX_STATES`).
         """
         cdef int32_t rule = self.machine.tables.states[state].rule
         cdef int32_t horizon = self.trie.max_depth + 1
