@@ -6,7 +6,7 @@ from libcpp.vector cimport vector
 from kernels_core.automata.tables cimport Tables, members_at
 from kernels_core.earley.arena cimport Arena
 from kernels_core.earley.distinct cimport Item
-from kernels_core.earley.records cimport Boundary, FrameLimit, FrameRec, GroupRec, SetRec
+from kernels_core.earley.records cimport Boundary, FrameLimit, FrameRec, GroupRec, KernelRec, SetRec
 from kernels_core.earley.registers cimport Registers
 from kernels_core.earley.slots cimport Slot
 from kernels_core.grammar.rules cimport JUDGED
@@ -14,10 +14,12 @@ from kernels_core.grammar.rules cimport JUDGED
 cdef class InternedStates:
     cdef readonly Tables tables
     cdef Arena arena
-    cdef vector[Slot] set_slots, frame_slots, group_slots
+    cdef vector[Slot] set_slots, frame_slots, group_slots, kernel_slots
     cdef vector[SetRec*] sets
     cdef vector[FrameRec*] frames
     cdef vector[GroupRec*] groups
+    cdef vector[KernelRec*] kernels       # of closures (`machine.pyx`)
+    cdef size_t beside                    # bytes of these lists and tables, when the budget was looked at last
     cdef readonly size_t max_bytes
     cdef readonly str where
     cdef Registers registers
@@ -36,6 +38,7 @@ cdef class InternedStates:
     cdef FrameRec* new_frame(self, vector[Item]& returns, int32_t left, int32_t rule) except NULL nogil
     cdef int _note_limits(self, FrameRec* record, int32_t left, int32_t rule) except -1 nogil
     cdef SetRec* intern_set(self, vector[Item]& items) except NULL nogil
+    cdef size_t held(self) noexcept nogil
     cdef int check_budget(self) except -1 nogil
     cdef list _triples(self, int number, bint of_frame)
 

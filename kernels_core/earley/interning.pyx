@@ -25,6 +25,7 @@ from kernels_core.earley.slots cimport after, put
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 
 cdef uint8_t FEW = 6     # transitions in a list
+cdef size_t ENTRY = 64   # bytes of an entry of a map
 
 
 cdef class InternedStates:
@@ -139,8 +140,18 @@ cdef class InternedStates:
         put(self.set_slots, at, tag, record.number)
         return record
 
+    cdef size_t held(self) noexcept nogil:
+        """Bytes of the records, and of the lists and tables by which they are found."""
+        return self.arena.held + self.beside
+
     cdef int check_budget(self) except -1 nogil:
-        if self.arena.held > self.max_bytes:
+        cdef size_t slots = (self.set_slots.size() + self.frame_slots.size() + self.group_slots.size()
+                             + self.kernel_slots.size() + self.registers.slots.size())
+        cdef size_t records = (self.sets.size() + self.frames.size() + self.groups.size() + self.kernels.size()
+                               + self.registers.known.size())
+        self.beside = (sizeof(Slot) * slots + sizeof(void*) * records + sizeof(FrameLimit) * self.frame_limits.size()
+                       + ENTRY * (self.boundaries.size() + self.covers.size()))
+        if self.held() > self.max_bytes:
             with gil:
                 raise BudgetExceededError("bytes of parser states", self.max_bytes, self.where)
         return breathe(1)
@@ -149,8 +160,8 @@ cdef class InternedStates:
 
     @property
     def nbytes(self):
-        """Bytes held by interned sets, frames, kernels and transitions."""
-        return self.arena.held
+        """Bytes held by interned sets, frames, kernels and transitions, and by what finds them."""
+        return self.held()
 
     @property
     def set_count(self):

@@ -6,8 +6,7 @@ from libcpp.vector cimport vector
 from kernels_core.clock cimport Clock
 from kernels_core.earley.distinct cimport Distinct, Item
 from kernels_core.earley.interning cimport InternedStates
-from kernels_core.earley.records cimport FrameRec, KernelRec, Marks, SetRec, is_live, known_step
-from kernels_core.earley.slots cimport Slot
+from kernels_core.earley.records cimport FrameRec, Marks, SetRec, is_live, known_step
 
 
 cdef enum:
@@ -22,8 +21,6 @@ cdef struct Passage:
 
 cdef class Machine(InternedStates):
     cdef mutex* lock                      # that of `tables`: a machine and its successor may both be in use
-    cdef vector[Slot] kernel_slots
-    cdef vector[KernelRec*] kernels
     cdef SetRec* dead
     cdef SetRec* unlowered                # in place of a set that takes lowering a rule, with no byte live ...
     cdef bint lowers                      # ... which is where steps lead while this is False, and nothing is lowered

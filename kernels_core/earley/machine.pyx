@@ -49,7 +49,7 @@ from kernels_core.earley.items cimport hash_words, normalise
 from kernels_core.earley.left_recursion cimport resolve_frames
 from kernels_core.earley.marks cimport note_marks
 from kernels_core.earley.records cimport (
-    C_ACCEPT, C_BOTTOM, C_ESCAPE, C_ROOT, FrameRec, is_live, known_step, ms_store,
+    C_ACCEPT, C_BOTTOM, C_ESCAPE, C_ROOT, FrameRec, KernelRec, is_live, known_step, ms_store,
 )
 from kernels_core.earley.slots cimport Slot, after, put
 

@@ -89,11 +89,14 @@ cdef class MaskCache:
         return self.endings_in_bytes
 
     cdef size_t held(self) noexcept nogil:
-        """Bytes of masks, of the parser states that they hang on, and of what is known of ends and kept beside them."""
+        """Bytes of masks, of the parser states that they hang on, and of what is known of ends and of ways on, and kept
+        beside them."""
         cdef size_t ends = 0 if self.endings is None else self.endings.held()
         if self.endings_in_bytes is not None:
             ends += self.endings_in_bytes.held()
-        return self.table.arena.held + self.machine.arena.held + ends + self.held_beside
+        if self.whole_subtrees is not None:
+            ends += self.whole_subtrees.held()
+        return self.table.arena.held + self.machine.held() + ends + self.held_beside
 
     cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil:
         """The mask of `record`.  The caller holds neither lock nor, if it may have to wait, the GIL."""
@@ -321,7 +324,9 @@ cdef class MaskCache:
     cdef uint64_t _pool_key(self, int32_t state, int32_t counter, bint all_counts, PoolKey& key) noexcept nogil:
         """Fill in the iterations of `key`, and return a key within this grammar.
 
-        Iterations count up to the longest token only.  `all_counts`: what is known holds for all of them.
+        Iterations count up to the longest token only.  `all_counts`: what is known holds for all of them.  Each number
+        has 18 bits: a token has fewer than 2 ** 16 bytes (`trie.MAX_TOKEN_BYTES`), and `reserve` is at most that of an
+        automaton of 10,000 states (`regular.dfa.MAX_STATES`).
         """
         cdef int32_t rule = self.machine.tables.states[state].rule
         cdef int32_t horizon = self.trie.max_depth + 1

@@ -151,7 +151,10 @@ cdef int depth_of(TokenSet* tokens) noexcept nogil:
 
 cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil:
     """Bytes held, `reference` not included."""
-    return (sizeof(TokenSet) + 4 * (tokens.lacking.size() + tokens.listed.size() + tokens.bits.size())
+    cdef size_t caps = 0, i
+    for i in range(tokens.caps.size()):
+        caps += sizeof(Cap) + 4 * tokens.caps[i].lacking.size()
+    return caps + (sizeof(TokenSet) + 4 * (tokens.lacking.size() + tokens.listed.size() + tokens.bits.size())
             + 4 * tokens.decided.size() + (sizeof(SuffixNode) + 1) * tokens.suffix_trie.nodes.size()
             + 4 * (2 * tokens.ids.size() + tokens.handovers.size() + tokens.iterations.size())
             + (4 * tokens.rows.size() * tokens.rows[0].size() if tokens.rows.size() else 0))

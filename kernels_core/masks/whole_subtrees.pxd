@@ -36,10 +36,12 @@ cdef class WholeSubtrees:
     cdef SetRec mixed
     cdef SetRec* several                           # `mixed`, in place of a set: bytes of one class lead to several
     cdef int given_up                              # explorations that were broken off
+    cdef size_t layers_held                        # bytes of all `layers`
     cdef unordered_map[size_t, uint8_t] seen       # scratch: set and mode, as one number
     cdef vector[Place] now, after                  # scratch
     cdef vector[SetRec*] targets                   # scratch
 
+    cdef size_t held(self) noexcept nogil
     cdef Reach* reach(self, SetRec* source) noexcept nogil
     cdef int explore(self, Reach* at, int32_t longest) except -1 nogil
     cdef SetRec* find_common(self, Reach* at, int class_) except NULL nogil

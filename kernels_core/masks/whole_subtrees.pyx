@@ -24,6 +24,7 @@ from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie cimport bytes_of_class, plain_next
 
 cdef int32_t LENGTHS = 1 << 30      # more bytes than any token has
+cdef size_t ENTRY = 32              # bytes of an entry of a map, without what it holds
 
 
 cdef class WholeSubtrees:
@@ -32,6 +33,10 @@ cdef class WholeSubtrees:
     def __init__(self, Machine machine):
         self.machine = machine
         self.several = &self.mixed
+
+    cdef size_t held(self) noexcept nogil:
+        """Bytes of what is known."""
+        return (sizeof(Reach) + ENTRY) * self.reaches.size() + self.layers_held
 
     cdef Reach* reach(self, SetRec* source) noexcept nogil:
         """What is known of `source`; it stays where it is."""
@@ -88,6 +93,7 @@ cdef class WholeSubtrees:
                 at.closed = True
         finally:
             self.machine.lowers = True
+        self.layers_held += sizeof(Bytes) * at.layers.size()
         at.explored = True
         return 0
 

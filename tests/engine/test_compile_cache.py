@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Hashable
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -190,6 +191,26 @@ def test_all_that_is_kept_beside_masks_and_states_counts() -> None:
     assert matcher.allowed_token_ids() == [*range(10, count)]
     masks = matcher.masks
     assert masks.nbytes >= masks.machine.nbytes + masks.counters()["mask_bytes"] + count // 8
+
+
+def test_what_finds_parser_states_counts_as_they_do() -> None:
+    grammar = compiled('root ::= "a" root "b" | ""')
+    machine = grammar.machine
+    assert GrammarMatcher(grammar).accept_string("a" * 2000)
+    assert machine.nbytes > 32 * machine.set_count
+    assert machine.nbytes % (1 << 12), "they lie in whole pages, and the lists of them do not"
+
+
+def test_what_is_known_of_ways_on_from_parser_states_counts() -> None:
+    words = [bytes(word) for size in (1, 2, 3) for word in product(b"abcdefgh", repeat=size)]
+    info = TokenizerInfo([*words, b"<", b">", b"</s>"], stop_token_ids=[len(words) + 2])
+    options = Options.laboratory(warm_start=False, direct_limit=0)
+    matcher = GrammarMatcher(GrammarCompiler(info, options=options).compile_grammar('root ::= "<" [^>]* ">"'))
+    assert matcher.accept_string("<")
+    before = matcher.masks.nbytes - matcher.masks.machine.nbytes - matcher.masks.counters()["mask_bytes"]
+    assert len(matcher.allowed_token_ids()) == len(words) + 2
+    after = matcher.masks.nbytes - matcher.masks.machine.nbytes - matcher.masks.counters()["mask_bytes"]
+    assert (before, after > 100) == (0, True)
 
 
 def test_automata_count_with_what_their_states_stand_for() -> None:

@@ -162,7 +162,7 @@ def test_a_text_that_is_too_large_by_itself_is_an_error_and_stays() -> None:
 
 def test_every_way_to_ask_makes_room() -> None:
     grammar = compiled(
-        Grammar.from_ebnf(SOURCE), WORDS, Options.laboratory(max_bytes=SMALL // 2, unroll_limit=0, inline_limit=0)
+        Grammar.from_ebnf(SOURCE), WORDS, Options.laboratory(max_bytes=SMALL // 4 * 3, unroll_limit=0, inline_limit=0)
     )
     large = compiled(Grammar.from_ebnf(SOURCE), WORDS, Options.laboratory(unroll_limit=0))
     rng = random.Random(4)
