@@ -99,7 +99,6 @@ class Maker:
         self._of_form: SchemaArguments = {**self._written}
         if self._form.strict and can_close(self._form.schema):
             self._of_form["strict_mode"] = True
-        self.must_call = self.request.tool_choice == _required(self.request.tool_choice)
         self.forced_tool = forced_tool(self.request) if self.alone else None
 
     def constraint(self) -> Constraint:
@@ -117,11 +116,11 @@ class Maker:
             return Constraint(self._compiled_tools(silent), kind, "#/tools", silent.calls)
         if tools is None:
             return Constraint(self.format(), kind, self._form.pointer)
-        if kind == "text" or self.must_call:
+        required = _required(self.request.tool_choice)
+        if kind == "text" or self.request.tool_choice == required:
             return Constraint(self._compiled_tools(tools), "tools", "#/tools", tools.calls)
         _ = self.format()  # by itself first, so that mistakes have their locations
-        calls = self._tools_with(_required(self.request.tool_choice)).calls
-        either = {"type": "or", "elements": [calls.format, self.element()]}
+        either = {"type": "or", "elements": [self._tools_with(required).calls.format, self.element()]}
         made = self.tag(either, self._form.field)
         return Constraint(made, f"tools or {kind}", self._form.pointer, tools.calls, calls_first=True)
 
