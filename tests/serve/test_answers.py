@@ -9,8 +9,14 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from kernels_core import CancelToken, GrammarCompiler, GrammarMatcher
 from tests.serve.conftest import SCHEMA, TOOLS, Client, choice
-from workbench.generation import generate
+from workbench.generation import LanguageModel, generate
+from workbench.serving import Limits
+from workbench.serving.body import Body
+from workbench.serving.chat import ChatRequest
+from workbench.serving.constraint import Constraint, Maker
+from workbench.serving.fields import read
 
 GRAMMAR = 'root ::= "yes" | "no" digit\ndigit ::= [0-9]\n'
 KINDS: tuple[dict[str, Any], ...] = (
@@ -332,6 +338,59 @@ def test_an_answer_is_a_call_or_keeps_its_schema(client: Client) -> None:
     )
     assert required["message"]["tool_calls"]
     assert True in kinds
+
+
+def constraint_of(compiler: GrammarCompiler, text: str) -> Constraint:
+    """Of a chat whose body has `text` among its members."""
+    body = Body(f'{{"model": "demo", "messages": [{{"role": "user", "content": "a"}}], {text}}}'.encode())
+    return Maker(read(body, ChatRequest), body, compiler, "hermes", Limits(), CancelToken()).constraint()
+
+
+def takes(constraint: Constraint, text: str) -> bool:
+    assert constraint.compiled is not None
+    matcher = GrammarMatcher(constraint.compiled)
+    return matcher.accept_string(text) and matcher.is_completed()
+
+
+TIMER = {"type": "function", "function": {"name": "set_timer"}}
+CALLED = {
+    "get_weather": '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Lund", "days": 1}}\n</tool_call>',
+    "set_timer": '<tool_call>\n{"name": "set_timer", "arguments": {"minutes": 5}}\n</tool_call>',
+}
+
+
+@pytest.mark.parametrize(
+    ("tool_choice", "may_call", "may_answer"),
+    [
+        (None, ("get_weather", "set_timer"), True),
+        ({"type": "auto"}, ("get_weather", "set_timer"), True),
+        ({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [TIMER]}}, ("set_timer",), True),
+        ({"type": "allowed_tools", "mode": "auto", "tools": [TIMER]}, ("set_timer",), True),
+        ({"type": "allowed_tools", "mode": "required", "tools": [TIMER]}, ("set_timer",), False),
+        ("any", ("get_weather", "set_timer"), False),
+        ({"type": "any"}, ("get_weather", "set_timer"), False),
+        ({"type": "tool", "name": "set_timer"}, ("set_timer",), False),
+        ({"type": "none"}, (), True),
+    ],
+    ids=str,
+)
+def test_a_choice_among_tools_holds_beside_a_format(
+    demo: LanguageModel, tool_choice: Any, may_call: tuple[str, ...], may_answer: bool
+) -> None:
+    fields = {"tools": TOOLS, "tool_choice": tool_choice, "response_format": SCHEMA_FORMAT}
+    made = constraint_of(demo.compiler, json.dumps(fields)[1:-1])
+    assert [name for name, text in CALLED.items() if takes(made, text)] == list(may_call)
+    assert takes(made, '{"city": "Lund", "days": 1}') is may_answer
+
+
+@pytest.mark.parametrize("kind", ["auto", "any"])
+def test_a_choice_may_say_that_there_is_one_call(demo: LanguageModel, kind: str) -> None:
+    for single in (False, True):
+        choice = {"type": kind, "disable_parallel_tool_use": single}
+        fields = {"tools": TOOLS, "tool_choice": choice, "response_format": SCHEMA_FORMAT}
+        made = constraint_of(demo.compiler, json.dumps(fields)[1:-1])
+        assert takes(made, CALLED["set_timer"])
+        assert takes(made, "\n".join(CALLED.values())) is not single
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,9 @@ def tag_of_tools(value: Json, options: Mapping[str, object]) -> ToolTag:
     """The tag of `value`, a loaded source; raises `ToolsError`."""
     tools, base, said = _tools_of(value)
     request: dict[str, object] = {"reasoning": DEFAULT_REASONING, **options, **said}
-    request.update(_choice(request.get("tool_choice")))
+    if one_by_one(choice := request.get("tool_choice")):
+        request["parallel_tool_calls"] = False
+    request["tool_choice"] = plain_choice(choice)
     found = [_found(tool, place) for tool, place in _listed(tools, base)]
     copies = [_with_parameters(one.tool) for one in found]
     alone = request.pop("arguments_alone", False)
@@ -171,31 +173,26 @@ def schemas_in_tools(value: Json, *, unclosed: bool = False) -> Iterator[tuple[s
                 yield _found(tool, place).schema_place, body.get("parameters")
 
 
-def nested_choice(choice: T) -> T | dict[str, object]:
-    """A choice as OpenAI's chats have it, where its responses write some tools that are allowed in another way."""
-    if isinstance(choice, Mapping) and choice.get("type") == "allowed_tools" and "allowed_tools" not in choice:
-        return {"type": "allowed_tools", "allowed_tools": {name: choice.get(name) for name in ("mode", "tools")}}
+def plain_choice(choice: T) -> T | str | dict[str, object]:
+    """A choice in the words of Mistral, Anthropic, Bedrock or OpenAI's responses, in those of its chats; another one as
+    it is."""
+    match choice:
+        case "any" | {"any": {}} | {"type": "any"}:
+            return "required"
+        case {"auto": {}} | {"type": "auto"}:
+            return "auto"
+        case {"type": "none"}:
+            return "none"
+        case {"type": "allowed_tools"} if isinstance(choice, Mapping) and "allowed_tools" not in choice:
+            return {"type": "allowed_tools", "allowed_tools": {name: choice.get(name) for name in ("mode", "tools")}}
+        case {"tool": {"name": name}} | {"type": "tool", "name": name}:
+            return {"type": "function", "name": name}
     return choice
 
 
-def _choice(choice: object) -> dict[str, object]:
-    """A choice in the words of Mistral, Anthropic, Bedrock or OpenAI's responses, in those of its chats; nothing of
-    another one."""
-    said: dict[str, object] = {}
-    match choice:
-        case "any" | {"any": {}} | {"type": "any"}:
-            said["tool_choice"] = "required"
-        case {"auto": {}} | {"type": "auto"}:
-            said["tool_choice"] = "auto"
-        case {"type": "none"}:
-            said["tool_choice"] = "none"
-        case {"type": "allowed_tools"}:
-            said["tool_choice"] = nested_choice(choice)
-        case {"tool": {"name": name}} | {"type": "tool", "name": name}:
-            said["tool_choice"] = {"type": "function", "name": name}
-    if isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True:
-        said["parallel_tool_calls"] = False
-    return said
+def one_by_one(choice: object) -> bool:
+    """Whether a choice says, as Anthropic's may, that there is one call at most."""
+    return isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True
 
 
 def _choice_of_gemini(value: JsonObject) -> dict[str, Json]:

@@ -13,7 +13,7 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field
 
 from workbench.generation.row import Chunk
-from workbench.languages.tools import as_function
+from workbench.languages.tools import as_function, one_by_one, plain_choice
 from workbench.serving.answers import Answer, Event, TokenTold, Writer
 from workbench.serving.body import Body
 from workbench.serving.calls import Called, Piece, Said, Thought
@@ -71,8 +71,8 @@ class ChatRequest(Common):
             self._common(body, form_of(body, self.response_format)),
             turns=self.messages,
             tools=self.tools if self.tools is None else [as_function(tool) for tool in self.tools],
-            tool_choice=self.tool_choice,
-            parallel_tool_calls=self.parallel_tool_calls,
+            tool_choice=plain_choice(self.tool_choice),
+            parallel_tool_calls=False if self.tools and one_by_one(self.tool_choice) else self.parallel_tool_calls,
             limit=None if limit is None else (name, limit),
             likeliest=(self.top_logprobs or 0) if self.logprobs else None,
             continues=bool(self.continue_final_message),

@@ -99,10 +99,6 @@ class Maker:
         self._of_form: SchemaArguments = {**self._written}
         if self._form.strict and can_close(self._form.schema):
             self._of_form["strict_mode"] = True
-        choice = self.request.tool_choice
-        self.must_call = choice == "required" or (
-            isinstance(choice, dict) and (choice.get("type") == "function" or _mode(choice) == "required")
-        )
         self.forced_tool = forced_tool(self.request) if self.alone else None
 
     def constraint(self) -> Constraint:
@@ -120,10 +116,11 @@ class Maker:
             return Constraint(self._compiled_tools(silent), kind, "#/tools", silent.calls)
         if tools is None:
             return Constraint(self.format(), kind, self._form.pointer)
-        if kind == "text" or self.must_call:
+        required = _required(self.request.tool_choice)
+        if kind == "text" or self.request.tool_choice == required:
             return Constraint(self._compiled_tools(tools), "tools", "#/tools", tools.calls)
         _ = self.format()  # by itself first, so that mistakes have their locations
-        either = {"type": "or", "elements": [self._tools_with("required").calls.format, self.element()]}
+        either = {"type": "or", "elements": [self._tools_with(required).calls.format, self.element()]}
         made = self.tag(either, self._form.field)
         return Constraint(made, f"tools or {kind}", self._form.pointer, tools.calls, calls_first=True)
 
@@ -247,7 +244,7 @@ class Maker:
             raise too_much(self.body, pointer, error) from None
         except UnsupportedSchemaError as error:
             if self.request.tools:
-                self._compiled_tools(self._tools_with("required"))  # what is not enforced
+                self._compiled_tools(self._tools_with(_required(self.request.tool_choice)))  # what is not enforced
             try:
                 return self._compile_tag(answer, lenient=True)
             except MaskscopeError:
@@ -327,6 +324,11 @@ def forced_tool(request: Asked) -> Mapping[str, object] | None:
     return next(one for one in request.tools or () if one.get("function", one).get("name") == allowed[0].name)
 
 
-def _mode(choice: Mapping[str, object]) -> object:
-    allowed = choice.get("allowed_tools")
-    return allowed.get("mode") if isinstance(allowed, dict) else None
+def _required(choice: object) -> object:
+    """The choice by which one of the same tools must be called."""
+    match choice:
+        case {"type": "function"}:
+            return choice
+        case {"type": "allowed_tools", "allowed_tools": {} as allowed}:
+            return {"type": "allowed_tools", "allowed_tools": {**allowed, "mode": "required"}}
+    return "required"

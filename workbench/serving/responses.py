@@ -17,7 +17,7 @@ from pydantic import Field, StringConstraints
 
 from workbench.generation.row import Chunk
 from workbench.languages.positions import child
-from workbench.languages.tools import as_function, nested_choice
+from workbench.languages.tools import as_function, one_by_one, plain_choice
 from workbench.serving.answers import Answer, Event, TokenTold, Writer
 from workbench.serving.body import Body, Lenient, Strict, checked
 from workbench.serving.calls import Arguments, Called, Piece, Said, Thought
@@ -81,14 +81,15 @@ class ResponsesRequest(Sampled):
         told = self.top_logprobs or LOGPROBS in (self.include or ())
         effort = None if self.reasoning is None else self.reasoning.effort
         limit = self.max_output_tokens
+        parallel = False if one_by_one(self.tool_choice) else self.parallel_tool_calls
         text = {} if self.text is None else self.text.model_dump(exclude_none=True)
         return replace(
             self._common(body, form_of(body, text.get("format"), base="#/text/format", formats=FLAT)),
             turns=_turns_of(body, self.instructions, self.input),
             tools=[as_function(tool) for tool in self.tools] if self.tools else None,
-            tool_choice=nested_choice(self.tool_choice),
+            tool_choice=plain_choice(self.tool_choice),
             # Clients send it whether there are tools or not.
-            parallel_tool_calls=self.parallel_tool_calls if self.tools else None,
+            parallel_tool_calls=parallel if self.tools else None,
             limit=None if limit is None else ("max_output_tokens", limit),
             likeliest=(self.top_logprobs or 0) if told else None,
             reasons=effort in EFFORTS,
