@@ -451,3 +451,17 @@ def test_models_and_health(client: Client) -> None:
     assert health.status_code == 200
     assert health.json()["status"] == "ok"
     assert health.json()["running"] == 0
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        '"json_schema", "json_schema": {"name": "x", "schema": {"const": 0.12345678901234567890123}}',
+        '"structural_tag", "format": {"type": "json_schema", "json_schema": {"const": 0.12345678901234567890123}}',
+    ],
+)
+@pytest.mark.parametrize("beside", ["", f'"tools": {json.dumps(TOOLS)}, '], ids=["alone", "tools"])
+def test_numbers_of_a_format_are_not_rounded(demo: LanguageModel, beside: str, form: str) -> None:
+    made = constraint_of(demo.compiler, f'{beside}"response_format": {{"type": {form}}}')
+    assert takes(made, "0.12345678901234567890123")
+    assert not takes(made, "0.12345678901234568")

@@ -216,8 +216,10 @@ class Maker:
         """The format as one of a structural tag."""
         form = self._form
         match form.kind:
-            case "json_object" | "json_schema":
+            case "json_object":
                 return {"type": "json_schema", "json_schema": form.schema, **self._of_form}
+            case "json_schema":
+                return {"type": "json_schema", "json_schema": form.exact(self.body), **self._of_form}
             case "regex":
                 return {"type": "regex", "pattern": form.text}
             case "choice":
@@ -225,8 +227,9 @@ class Maker:
             case "grammar" if (form.language, form.root) == ("ebnf", "root"):
                 return {"type": "grammar", "grammar": form.text}
             case "structural_tag":
-                if isinstance(form.value, dict) and isinstance(form.value.get("format"), dict):
-                    return dict(form.value["format"])
+                match form.exact(self.body):
+                    case {"format": {} as inner}:
+                        return dict(inner)
         beside = "reasoning" if self.request.tools is None else "tools"
         cure = "" if self.request.tools is None else "; send tool_choice none or required"
         raise self.body.wrong(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import ClassVar, Final, Literal
 
 from pydantic import Field
@@ -45,6 +46,10 @@ class Form:
     def source(self, body: Body) -> str:
         """The text that a grammar, a pattern, a schema or a tag is compiled from."""
         return self.text or body.part(self.pointer)
+
+    def exact(self, body: Body) -> object:
+        """A schema or a tag, of which no number is rounded."""
+        return json.loads(self.source(body), parse_float=Decimal)
 
 
 FREE: Final = Form("text")
