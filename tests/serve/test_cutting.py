@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.serve.conftest import SCHEMA, Client
+from tests.serve.conftest import SCHEMA, TOOLS, Client
 
 pytest.importorskip("torch")
 
@@ -41,6 +41,27 @@ def test_a_healed_answer_goes_on_from_inside_the_prompt(client: Client, demo: La
         assert answer.status_code == 200, answer.text
         alone = generate(demo, prompt, chat=False, seed=seed, max_tokens=12, healing=True, temperature=1.0)
         assert answer.json()["choices"][0]["text"] == alone.text
+
+
+def test_log_probabilities_of_a_healed_answer(client: Client) -> None:
+    asked: dict[str, Any] = {"model": "demo", "prompt": "weather in Lu", "max_tokens": 6, "healing": True}
+    for seed in range(3):
+        told = client.ask("/v1/completions", {**asked, "seed": seed, "logprobs": 0}).json()
+        found, text = told["choices"][0]["logprobs"], told["choices"][0]["text"]
+        assert len(found["tokens"]) == told["usage"]["completion_tokens"]
+        assert "".join(found["tokens"]) == "u" + text
+        starts = [len("".join(found["tokens"][:count])) - 1 for count in range(len(found["tokens"]))]
+        assert found["text_offset"] == [0, *starts[1:]]
+
+
+def test_a_healed_answer_beside_tools_has_nothing_of_the_prompt(client: Client) -> None:
+    turns = [{"role": "user", "content": "weather in Lund"}, {"role": "assistant", "content": "weather in Lu"}]
+    asked = {"messages": turns, "continue_final_message": True, "healing": True, "seed": 1, "max_tokens": 12}
+    plain, beside = (
+        client.chat(**asked, temperature=0, **more).json()["choices"][0]["message"]["content"]
+        for more in ({}, {"tools": TOOLS, "tool_choice": "none"})
+    )
+    assert plain[0] == beside[0] == "n"
 
 
 def test_too_few_tokens_are_told_before_the_first(client: Client) -> None:

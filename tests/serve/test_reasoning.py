@@ -101,7 +101,9 @@ def test_nothing_follows_a_stop_string() -> None:
         writer = Writer(Constraint(None, "text", "#/response_format", block=THINK), info, ("END",))
         tokens = (0, 1, 2, 3, 4)
         for at in range(0, 5, size):
-            writer.take(Chunk(row, tokens[at : at + size], b"", "stop" if at + size >= 5 else None))
+            some = tokens[at : at + size]
+            widths = tuple(len(info.decoded_vocab[token]) for token in some)
+            writer.take(Chunk(row, some, widths, b"", "stop" if at + size >= 5 else None))
         assert (writer.reasoning, writer.text, writer.thought) == ("a", "b", 2)
 
 

@@ -77,7 +77,8 @@ class Observer(Protocol):
 class Row:
     """A text being written.  Attributes are for reading; `Engine.cancel` ends it.
 
-    tokens: ids so far, a stop token included.  text: bytes so far, up to a stop string if one ended it.
+    tokens: ids so far, a stop token included.  widths: how many bytes of text each of them wrote, which a stop string
+    may have cut.  text: bytes so far, up to a stop string if one ended it.
     room: tokens that it may have, prompt included.
     finish_reason: None while it goes on; "error" with `error`, otherwise as `Generation.finish_reason`.
     stopped_by: the stop string that ended it.  logprobs: of each of `tokens`, if they were asked for.
@@ -104,6 +105,7 @@ class Row:
     cutting: Cutting | None = field(default=None, repr=False)
     observer: Observer | None = field(default=None, repr=False)
     tokens: list[int] = field(default_factory=list)
+    widths: list[int] = field(default_factory=list, repr=False)
     text: bytearray = field(default_factory=bytearray)
     finish_reason: FinishReason | Literal["error"] | None = None
     error: Exception | None = None
@@ -189,8 +191,11 @@ class Row:
             assert self.logprob is not None  # where text is written without a draw, nobody may ask
             self.logprobs.append(self.logprob)
         self.unread.append(token)
+        written = b""
         if token not in self.words.special:
-            self.text += self.words.spelled[token][0 if self.cutting is None else self.cutting.hidden :]
+            written = self.words.spelled[token][0 if self.cutting is None else self.cutting.hidden :]
+        self.text += written
+        self.widths.append(len(written))
         stops = self.words.stops if self.matcher is None else self.matcher.stop_token_ids
         if token in stops and (self.matcher is None or self.matcher.is_terminated()):
             self.finish_reason = "stop"
@@ -246,17 +251,19 @@ class Row:
             certain -= held_back(bytes(self.text[-max(map(len, self.stop)) :]), self.stop)
         text, self._shown = bytes(self.text[self._shown : certain]), max(self._shown, certain)
         told, self._told = self._told, len(self.tokens)
-        return Chunk(self, tuple(self.tokens[told:]), text, self.finish_reason, tuple(self.logprobs[told:]))
+        tokens, widths = tuple(self.tokens[told:]), tuple(self.widths[told:])
+        return Chunk(self, tokens, widths, text, self.finish_reason, tuple(self.logprobs[told:]))
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What one step gave a row: new `tokens`, and `text` that is certain now (what may begin a stop string is held
-    back).  `finish_reason` is None unless this is the row's last chunk.  `logprobs`: of each of `tokens`, if asked
-    for."""
+    """What one step gave a row: new `tokens` with their `widths`, and `text` that is certain now (what may begin a stop
+    string is held back).  `finish_reason` is None unless this is the row's last chunk.  `logprobs`: of each of
+    `tokens`, if asked for."""
 
     row: Row
     tokens: tuple[int, ...]
+    widths: tuple[int, ...]
     text: bytes
     finish_reason: FinishReason | Literal["error"] | None
     logprobs: tuple[TokenLogprob, ...] = ()

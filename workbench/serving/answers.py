@@ -146,12 +146,17 @@ class Writer:
         if last and tokens and tokens[-1] in self.info.stop_token_ids:
             tokens = tokens[:-1]
         pieces: list[Piece] = []
-        for token in tokens:
+        for token, width in zip(tokens, chunk.widths, strict=False):
             self.thought += self._thoughts is not None and self._thoughts.open
-            pieces += self._told(self._marked(self.info.decoded_vocab[token] if token not in self._unnamed else b""))
+            pieces += self._told(self._marked(self._named(token, width)))
         if last:
             pieces += self._told(self._marked(b"", last=True), last=True)
         return pieces
+
+    def _named(self, token: int, width: int) -> bytes:
+        """The bytes of text of a token, `width` of them; of a control token its name, where that may be a marker."""
+        name = self.info.decoded_vocab[token]
+        return name[len(name) - width :] if token not in self._special else b"" if token in self._unnamed else name
 
     def _marked(self, named: bytes, *, last: bool = False) -> str:
         """New text with the names of control tokens, which markers of a format may be; up to a stop string, and without
@@ -238,10 +243,9 @@ class Writer:
         """Tell of the tokens whose text is certain now; of a stop token nothing is told."""
         if self.likeliest is None:
             return
-        for token, told in zip(chunk.tokens, chunk.logprobs, strict=True):
-            length = 0 if token in self._special else len(self.info.decoded_vocab[token])
-            self._waiting.append(_Waiting(token, self._written, length, told))
-            self._written += length
+        for token, width, told in zip(chunk.tokens, chunk.widths, chunk.logprobs, strict=True):
+            self._waiting.append(_Waiting(token, self._written, width, told))
+            self._written += width
         self._certain += len(chunk.text)
         if last and self._waiting and self._waiting[-1].token in self.info.stop_token_ids:
             self._waiting.pop()
