@@ -564,6 +564,16 @@ def test_sglang_fills_rows_at_once_and_filters_tokens(sglang_backend: Any) -> No
     assert (at_once == -1).all()
 
 
+def test_a_text_that_has_ended_takes_no_other_row_with_it(sglang_backend: Any) -> None:
+    ended, other = (sglang_backend.asked("ebnf", 'root ::= "x"') for _ in range(2))
+    for token in (9, calls.STOP):
+        ended.accept_token(token)
+    assert ended.is_terminated()
+    bitmask = sglang_backend.allocate_vocab_mask(calls.SIZE, 2, "cpu")
+    ended.fill_vocab_mask_batched([fakes.Entry(0, ended), fakes.Entry(1, other)], bitmask)
+    assert [calls.allowed(bitmask, row) for row in range(2)] == [[calls.STOP], [9]]
+
+
 def test_reasoning_stands_before_a_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
     """In SGLang's own wrapper; a version whose wrapper takes something else is refused, and not ignored."""
     registered, _ = fakes.install_sglang(monkeypatch)

@@ -209,13 +209,15 @@ class Follower:
 
     def fill(self, bitmask: torch.Tensor, row: int) -> None:
         """Write the mask here into `row` of `bitmask`, an int32 tensor in CPU memory; stop tokens alone where there is
-        none."""
-        try:
-            self.matcher.fill_next_token_bitmask(bitmask, row)
-            self.error = None
-        except (BudgetExceededError, DeadEndError) as error:
-            self._note(error)
-            np.asarray(bitmask)[row] = bits_of(self.matcher.stop_token_ids, bitmask.shape[1])
+        none, and behind the end."""
+        self.error = None
+        if not self.is_terminated():
+            try:
+                self.matcher.fill_next_token_bitmask(bitmask, row)
+                return
+            except (BudgetExceededError, DeadEndError) as error:
+                self._note(error)
+        np.asarray(bitmask)[row] = bits_of(self.matcher.stop_token_ids, bitmask.shape[1])
 
     def jump(self, old: Sequence[int], new: Sequence[int]) -> None:
         """The text was cut anew: its last tokens `old` are `new` now.  `ValueError`, and nothing has changed, where the

@@ -103,7 +103,7 @@ class RequestGrammar(Follower):
         """Write the rows of all `entries` (each with `row` and `grammar`); masks that are not known are computed in
         threads first."""
         ours = [entry.grammar for entry in entries if isinstance(entry.grammar, RequestGrammar)]
-        _BATCH.read_masks([grammar.matcher for grammar in ours if not grammar.is_terminated()])
+        _BATCH.read_masks([grammar.matcher for grammar in ours])
         for entry in entries:
             entry.grammar.fill_vocab_mask(vocab_mask, entry.row)
 
