@@ -404,3 +404,16 @@ def test_a_tool_without_a_type_is_a_function() -> None:
         xgr.get_model_structural_tag("qwen_3", [{"name": "f"}])
     strict = [{"function": {"name": "f", "parameters": {}, "strict": True}}]  # as all schemas in tags are
     assert xgr.get_model_structural_tag("qwen_3", strict) == xgr.get_model_structural_tag("qwen_3", bare)
+
+
+@pytest.mark.parametrize("token", [-1, 100])
+def test_what_is_no_token_of_a_tree_has_no_temperature(token: int) -> None:
+    matcher = xgr.GrammarMatcher(
+        xgr.GrammarCompiler(INFO).compile_grammar('root ::= "a" "b"*'), default_temperature=0.5
+    )
+    assert matcher.accept_token(0)
+    child, nothing = torch.tensor([1, 2, -1]), torch.full((3,), -1)
+    mask, temperatures = xgr.allocate_token_bitmask(3, 4), torch.zeros(3)
+    tokens = torch.tensor([0, token, 1])
+    assert matcher.traverse_draft_tree(child, nothing, tokens, mask, temperatures=temperatures)
+    assert temperatures.tolist() == [0.5, -1.0, -1.0]

@@ -175,7 +175,8 @@ class GrammarMatcher(XGRObject[EngineMatcher]):
             while pending:
                 node, before = pending.pop()
                 here = before.fork() if node else before
-                alive = node == 0 or here.accept_token(int(draft_tokens[node]))
+                token = int(draft_tokens[node])
+                alive = node == 0 or (0 <= token < self._vocab_size and here.accept_token(token))
                 if alive and not self._has_ended(here):
                     temperatures[node] = self._temperature_of(here)
                 for other, at in ((retrieve_next_sibling[node], before), (retrieve_next_token[node], here)):
