@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from decimal import Decimal
 from random import Random
 from typing import Any
 
@@ -11,11 +13,13 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+import workbench.serving.arguments as arguments_module
 from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo, UnsupportedSchemaError
 from kernels_core.grammar.structural_tag.styles import STYLES
 from kernels_core.grammar.templates import model_templates
 from tests.json_schema.strategies import NAMES, leaves, schemas
 from workbench.languages import Source
+from workbench.serving import Limits
 from workbench.serving.arguments import read_arguments, write_arguments
 from workbench.serving.calls import NOT_READ, Arguments, Called, CallFormat, CallReader, Said
 from workbench.serving.constraint import check_tool_format
@@ -203,6 +207,7 @@ def test_a_text_that_is_no_call_may_hold_one() -> None:
         ({"anyOf": [{"type": "integer", "minimum": 10}, {"type": "string"}]}, "12", 12),
         ({"if": {"type": "integer"}, "then": False}, "5", "5"),
         ({"format": "date", "type": ["string", "array"]}, "2026-01-31", "2026-01-31"),
+        ({"anyOf": [{"type": "number", "minimum": Decimal("0.5")}, {"type": "string"}]}, "0.7", 0.7),
     ],
 )
 def test_arguments_by_their_schema(schema: Any, text: str, value: Any) -> None:
@@ -213,6 +218,21 @@ def test_arguments_by_their_schema(schema: Any, text: str, value: Any) -> None:
     assert json.loads(found[0]) == {"a": value}
     assert written[found[1] :] == "</function>"
     assert read_arguments(written[:-3], "qwen_xml", whole, ("\n</function>",), False) is None
+
+
+def test_a_judge_that_takes_too_long_leaves_the_likeliest_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All streams wait for it, so it gets no longer than others; and an answer that was written is told."""
+    compiler = arguments_module._compiler()
+    assert compiler.options.max_fill_ms <= Limits().max_fill_ms
+    assert compiler.options.max_compile_ms <= Limits().max_compile_ms
+    hurried = GrammarCompiler(compiler.tokenizer_info, options=replace(compiler.options, max_fill_ms=1))
+    monkeypatch.setattr(arguments_module, "_compiler", lambda: hurried)
+    pattern = {"type": "string", "pattern": "^(a|aa|aaa){1,2000}$"}
+    schema = {"type": "object", "properties": {"a": {"anyOf": [{"type": "integer"}, pattern]}}}
+    text = 3000 * "a"
+    found = read_arguments(f"<parameter=a>{text}\n</parameter>E", "qwen_xml", schema, ("E",), False)
+    assert found is not None
+    assert json.loads(found[0]) == {"a": text}
 
 
 @pytest.mark.report("vllm-project/vllm#48846", "A value of MiniMax keeps its white space, a last line feed too.")

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Final
 
-from kernels_core import CompiledGrammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
+from kernels_core import CompiledGrammar, GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
 from kernels_core.errors import MaskscopeError
+from kernels_core.grammar.json_schema.exact_text import exact_text
 from kernels_core.grammar.structural_tag.styles import STYLES, Style
 from workbench.json_values import BLANKS
 from workbench.languages.positions import behind_blanks, no_number
@@ -30,6 +32,8 @@ _KINDS: Final[dict[type, str]] = {
     dict: "object",
 }
 TRIES: Final = 1000  # values that the judge is asked about, for one call
+COMPILE_MS: Final = 1000  # of a schema, and of each value: all other answers wait
+FILL_MS: Final = 250
 
 
 def read_arguments(text: str, style: str, schema: object, ends: tuple[str, ...], last: bool) -> tuple[str, int] | None:
@@ -71,7 +75,8 @@ def _object(found: dict[str, list[str]], schema: object, *, whole: bool) -> str:
     """
     chosen: Sequence[str] = [readings[0] for readings in found.values()]
     if any(len(readings) > 1 for readings in found.values()):
-        chosen = _judged(found, schema, whole) or chosen
+        with suppress(MaskscopeError):  # where the judge would take too long, too
+            chosen = _judged(found, schema, whole) or chosen
     return "{" + ", ".join(f"{name}: {value}" for name, value in zip(found, chosen, strict=True)) + "}"
 
 
@@ -80,12 +85,8 @@ def _judged(found: dict[str, list[str]], schema: object, whole: bool) -> tuple[s
 
     whole: the object has ended; otherwise members may follow.
     """
-    try:
-        grammar = _grammar(json.dumps(schema))
-    except MaskscopeError:
-        return None
     members = list(found.items())
-    start = GrammarMatcher(grammar)
+    start = GrammarMatcher(_grammar(exact_text(schema)))
     start.accept_string("{")
     work: list[tuple[GrammarMatcher, tuple[str, ...]]] = [(start, ())]
     for _ in range(TRIES):
@@ -107,7 +108,8 @@ def _judged(found: dict[str, list[str]], schema: object, whole: bool) -> tuple[s
 
 @cache
 def _compiler() -> GrammarCompiler:
-    return GrammarCompiler(TokenizerInfo([bytes([byte]) for byte in range(256)]))
+    options = Options(max_compile_ms=COMPILE_MS, max_fill_ms=FILL_MS)
+    return GrammarCompiler(TokenizerInfo([bytes([byte]) for byte in range(256)]), options=options)
 
 
 @lru_cache(maxsize=256)
