@@ -23,7 +23,7 @@ from workbench.serving.calls import Piece, Said, Thought
 from workbench.serving.chat import ChatRequest
 from workbench.serving.constraint import Constraint, Maker
 from workbench.serving.fields import read
-from workbench.serving.thoughts import BLOCKS, Block, ThoughtReader
+from workbench.serving.thoughts import BLOCKS, LAYOUT, Block, ThoughtReader
 
 TURNS = (
     "{% for message in messages %}{{ '<|assistant|>' if message.role == 'assistant' else '<|user|>' }}"
@@ -91,6 +91,18 @@ def test_a_block_is_read_however_the_text_is_cut(
     pieces += reader.feed("", last=True)
     assert "".join(piece.text for piece in pieces if isinstance(piece, Thought)) == thought
     assert "".join(piece.text for piece in pieces if isinstance(piece, Said)) == said
+
+
+@pytest.mark.parametrize("size", [1, 3, 99])
+@pytest.mark.parametrize(("text", "said"), [(" yes", " yes"), ("\n\n yes", " yes"), ("\n", ""), ("\nyes", "yes")])
+def test_blanks_that_an_answer_begins_with_are_its_own(size: int, text: str, said: str) -> None:
+    """Where it has a grammar, which says what stands behind the block."""
+    whole = f"<think>Hm.</think>{text}"
+    for layout, expected in (({"layout": LAYOUT}, said), ({}, said.lstrip())):
+        reader = ThoughtReader(THINK, **layout)
+        pieces = [piece for at in range(0, len(whole), size) for piece in reader.feed(whole[at : at + size])]
+        pieces += reader.feed("", last=True)
+        assert "".join(piece.text for piece in pieces if isinstance(piece, Said)) == expected
 
 
 def test_nothing_follows_a_stop_string() -> None:

@@ -26,7 +26,7 @@ from workbench.serving.calls import Arguments, Called, CallReader, Piece, Said, 
 from workbench.serving.constraint import Constraint
 from workbench.serving.errors import RequestError
 from workbench.serving.fields import Asked
-from workbench.serving.thoughts import ThoughtReader
+from workbench.serving.thoughts import LAYOUT, ThoughtReader
 
 DONE: Final = b"data: [DONE]\n\n"
 
@@ -109,7 +109,8 @@ class Writer:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         form, block = self.constraint.calls, self.constraint.block
         self._reader = None if form is None else CallReader(form, first=self.constraint.calls_first)
-        self._thoughts = None if block is None else ThoughtReader(block)
+        layout = () if self.constraint.compiled is None else (LAYOUT,)
+        self._thoughts = None if block is None else ThoughtReader(block, *layout)
         # Markers of a format, and of reasoning, may be names of control tokens, which are in no text of an engine.
         self._special = frozenset(self.info.special_token_ids)
         marks = () if block is None else (block.begin.encode(), block.end.encode())

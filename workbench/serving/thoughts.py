@@ -7,6 +7,7 @@ Read on: `answers.py` (who reads), `constraint.py` (the grammar around a block).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -14,6 +15,9 @@ from typing import Final
 from workbench.json_values import BLANKS
 from workbench.provenance.prefix import held_back
 from workbench.serving.calls import Piece, Said, Thought
+
+LAYOUT: Final = "\\n{0,2}"
+"""What stands between a block and an answer that has a grammar: a pattern."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,7 @@ class Block:
         """A format of structural tags: the block, which may be left out unless it is open, and `answer` behind it."""
         inside = {"type": "any_text", "excludes": [self.begin, self.end]}
         block = {"type": "tag", "begin": "" if self.opened else self.begin, "content": inside, "end": self.end}
-        both = {"type": "sequence", "elements": [block, {"type": "regex", "pattern": "\\n{0,2}"}]}
+        both = {"type": "sequence", "elements": [block, {"type": "regex", "pattern": LAYOUT}]}
         first = both if self.opened else {"type": "optional", "content": both}
         return {"type": "sequence", "elements": [first, answer]}
 
@@ -45,14 +49,16 @@ BLOCKS: Final = (
 class ThoughtReader:
     """Takes the block in front of an answer out of its text, piece by piece as it comes.
 
-    `open`: whether the text is in the block now.
+    layout: a pattern of what may stand behind the block and is none of the answer.  `open`: whether the text is in the
+    block now.
     """
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, layout: str = f"[{BLANKS}]*") -> None:
         self._block = block
+        self._layout = layout
         self._text = ""
         self._undecided = not block.opened
-        self._behind = False  # the block has ended, and blanks that follow are layout
+        self._behind = False  # the block has ended, and blanks that follow may be layout
         self.open = block.opened
 
     def feed(self, text: str, *, last: bool = False) -> list[Piece]:
@@ -69,10 +75,10 @@ class ThoughtReader:
                 self._undecided = False
         if self.open:
             found += self._inside(last)
-        if self._behind and self._text:
-            self._text = self._text.lstrip(BLANKS)
-            self._behind = not self._text
-        if not self.open and self._text:
+        if self._behind and (last or self._text.strip(BLANKS)):
+            self._text = re.sub(rf"\A{self._layout}", "", self._text, count=1)
+            self._behind = False
+        if not self.open and not self._behind and self._text:
             found.append(Said(self._text))
             self._text = ""
         return found
