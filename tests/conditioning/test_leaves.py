@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 
 import workbench as wb  # noqa: E402
 from workbench.conditioning.leaves import leaves_of  # noqa: E402
-from workbench.generation import Generation, LanguageModel  # noqa: E402
+from workbench.generation import Generation, LanguageModel, Step  # noqa: E402
 
 SCHEMA = {
     "type": "object",
@@ -94,6 +94,29 @@ def test_every_leaf_is_found(text: str) -> None:
     for length in range(len(text.rstrip())):
         for pointer, leaf, first, past in leaves_of(text[:length]) if text[0] in "{[ " else ():
             assert found[pointer] == (leaf, text[first:past])
+
+
+def in_tokens(*tokens: bytes, healed: bytes = b"") -> Generation:
+    """A generation in these tokens, of which the first begin with `healed`."""
+    text, steps = b"", []
+    hidden = len(healed)
+    for number, token in enumerate(tokens):
+        steps.append(Step(number, number, token, len(text), -1.0, -1.0, 3, 1.0, False, False, False, (), 0, 0, 0))
+        text += token[hidden:]
+        hidden = max(0, hidden - len(token))
+    return Generation("none", "", (), tuple(steps), text, "length", True, False, {}, healed)
+
+
+def test_what_was_healed_is_none_of_a_leaf() -> None:
+    plain = wb.confidences(in_tokens(b'{"a":', b"1", b',"b":', b"22", b"}"))
+    healed = wb.confidences(in_tokens(b"x ", b'y: {"a":', b"1", b',"b":', b"22", b"}", healed=b"x y: "))
+    assert [leaf.steps for leaf in plain.values()] == [(1,), (3,)]
+    assert [leaf.steps for leaf in healed.values()] == [(2,), (4,)]
+    assert [leaf.shared for leaf in healed.values()] == [False, False]
+
+
+def test_a_text_that_was_cut_inside_a_character_has_the_leaves_before_it() -> None:
+    assert list(wb.confidences(in_tokens(b'{"a":', b'1,"b":"', b"\xc3"))) == ["/a"]
 
 
 @pytest.mark.parametrize("text", ['{"a": 1} x', "{a: 1}", "[1 2]", '{"a" 1}', "[1, oops]", '["\\q", 1]'])

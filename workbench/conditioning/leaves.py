@@ -18,10 +18,12 @@ Read on: `../generation/generation.py` (what is recorded), `probabilities.py` (t
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from workbench.json_values import BLANKS, Json
@@ -67,16 +69,14 @@ def confidences(generation: Generation) -> dict[str, Leaf]:
     Of a text that was cut there are the leaves that have certainly ended.  A member that comes twice is told once, as
     readers of JSON take it: the last.  `ValueError` for a text that is no JSON, saying where.
     """
-    text = generation.text_bytes.decode(errors="replace")
+    try:  # without a last character that was cut
+        text = codecs.getincrementaldecoder("utf-8")().decode(generation.text_bytes)
+    except UnicodeDecodeError:
+        raise ValueError("the text is no UTF-8, so it is no JSON") from None
     offsets = [0]  # of each character, in bytes
     for character in text:
         offsets.append(offsets[-1] + len(character.encode()))
-    if offsets[-1] != len(generation.text_bytes):
-        raise ValueError("the text is no UTF-8, so it is no JSON")
-    spans = [
-        (step.offset, step.offset + (0 if step.is_special or step.is_stop else len(step.token)))
-        for step in generation.steps
-    ]
+    spans = list(pairwise([*(step.offset for step in generation.steps), len(generation.text_bytes)]))
     found = {}
     for pointer, value, first, past in leaves_of(text):
         start, end = offsets[first], offsets[past]
