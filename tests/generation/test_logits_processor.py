@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -224,6 +225,28 @@ def test_a_steps_work_does_not_grow_with_the_text(tiny: LanguageModel, monkeypat
     assert len(processor._rows[0].matcher.text) == 700
     other = [9, *row]
     assert scored(processor, [other, other], tiny.vocab_size)[0] == GrammarMatcher(compiled).allowed_token_ids()
+
+
+def test_an_error_of_one_row_moves_no_other(tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it is: here an interruption behind the first row."""
+    compiled = tiny.compiler.compile_grammar(WORDS)
+    processor = GrammarLogitsProcessor([compiled, compiled])
+    start = scored(processor, [[3], [3]], tiny.vocab_size)
+    rows, advance = iter(range(2)), logits_processor._advance
+
+    def interrupted(*given: Any) -> None:
+        if next(rows):
+            raise KeyboardInterrupt
+        advance(*given)
+
+    grown = [[3, start[0][-1]], [3, start[0][-1]]]
+    with monkeypatch.context() as patched:
+        patched.setattr(logits_processor, "_advance", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            scored(processor, grown, tiny.vocab_size)
+    matcher = GrammarMatcher(compiled)
+    assert matcher.accept_token(start[0][-1])
+    assert scored(processor, grown, tiny.vocab_size) == 2 * [matcher.allowed_token_ids()]
 
 
 def test_a_refused_token_of_one_row_moves_no_other(tiny: LanguageModel) -> None:

@@ -213,13 +213,13 @@ class GrammarLogitsProcessor:
         self._rows, self._seen = followed, input_ids
 
     def _grow(self, tokens: list[list[int]]) -> None:
-        """Each row by some tokens; if the grammar forbids one, no row has moved."""
+        """Each row by some tokens; if one cannot be taken, no row has moved."""
         moved: list[tuple[GrammarMatcher, int]] = []
         try:
             for row, new in zip(self._rows, tokens, strict=True):
                 moved.append((row.matcher, row.matcher.num_steps))
                 _advance(row.matcher, new)
-        except ValueError:
+        except BaseException:
             for matcher, steps in moved:
                 matcher.rollback(matcher.num_steps - steps)
             raise
