@@ -118,6 +118,17 @@ def test_a_longer_text_than_max_tokens_is_in_no_language(leaning: LanguageModel)
     assert set(found) == set(one.values())
 
 
+def test_a_stop_token_may_stand_inside_a_text(leaning: LanguageModel) -> None:
+    """Where the text could not end."""
+    (stop,) = leaning.tokenizer.info.stop_token_ids
+    reader = Reader(leaning, "quick")
+    found = wb.probability(leaning, "quick", f'root ::= "t" | "h" Token({stop}) "he"')
+    (first,) = (token for token in reader.texts if reader.vocabulary[token] == b"h")
+    behind = [[first, stop, *cut] for cut in reader.cuts(b"he")]
+    assert found["t"] == pytest.approx(reader.then_stop("t"), rel=1e-4)
+    assert found["hhe"] == pytest.approx(sum(reader.product(cut) * reader.next(cut)[stop] for cut in behind), rel=1e-4)
+
+
 def test_bounds_hold_wherever_the_walk_is_stopped(leaning: LanguageModel) -> None:
     truth = wb.probability(leaning, "quick", TEXTS)
     upper = 1.0

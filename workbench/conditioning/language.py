@@ -90,12 +90,13 @@ class Language:
     def following(self, prefix: Prefix) -> Following:
         """The text that ends here, by each stop token that may come, and the tokens that go on."""
         ids, log_probs = self.choices(prefix)
-        ends = np.isin(ids, self.stop_ids)
+        ends = np.zeros(len(ids), dtype=np.bool_)
         found = []
-        for token in ids[ends].tolist():
-            end = self.step(prefix, token)
-            if end is not None and end.ended:
+        for place in np.flatnonzero(np.isin(ids, self.stop_ids)).tolist():
+            end = self.step(prefix, int(ids[place]))
+            if end is not None and end.ended:  # a stop token may also stand inside a text
                 found.append((self.tree.text(prefix), end, end.log_prob))
+                ends[place] = True
         return Following(found, ids[~ends], log_probs[~ends])
 
 
