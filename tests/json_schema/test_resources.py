@@ -93,10 +93,10 @@ def test_what_is_reached_is_read(schema: Any, resources: dict[str, Any], good: s
 @pytest.mark.parametrize("reference", ["http://x/doc", "http://x/doc#/$defs/a", "http://x/doc#k", "http://y/real"])
 def test_references_in_a_document_begin_at_the_name_that_it_gives_itself(reference: str) -> None:
     document = {"$id": "http://y/real", "$ref": "other", "$defs": {"a": {"$anchor": "k", "$ref": "other"}}}
-    resources = {"http://x/doc": document, "http://y/other": {"type": "integer"}}
-    for others in ({}, {"http://x/other": {"type": "string"}}):
-        assert takes({"$ref": reference}, {**resources, **others}, "1")
-        assert not takes({"$ref": reference}, {**resources, **others}, '"')
+    resources: dict[str, Any] = {"http://x/doc": document, "http://y/other": {"type": "integer"}}
+    for given in (resources, {**resources, "http://x/other": {"type": "string"}}):
+        assert takes({"$ref": reference}, given, "1")
+        assert not takes({"$ref": reference}, given, '"')
 
 
 @pytest.mark.parametrize("first", ["http://x/a", "http://x/b"])
@@ -107,9 +107,13 @@ def test_a_schema_with_a_name_is_of_the_draft_of_the_document_around_it(first: s
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "prefixItems": [{"$ref": first}, {"$ref": "http://x/b"}],
     }
-    for documents in ({**schema, "$defs": {"a": older}}, {}), (schema, {"http://x/a": older}):
-        assert takes(*documents, '[[], {"p": 1, "q": 2}]')
-        assert not takes(*documents, '[[], {"p": 1}]')
+    both: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({**schema, "$defs": {"a": older}}, {}),
+        (schema, {"http://x/a": older}),
+    ]
+    for document, given in both:
+        assert takes(document, given, '[[], {"p": 1, "q": 2}]')
+        assert not takes(document, given, '[[], {"p": 1}]')
 
 
 UNKNOWN = {"$id": "http://x/a", "$schema": "http://x/mine", "type": "string", "$defs": {"b": {"type": "string"}}}
@@ -137,10 +141,11 @@ def test_a_dialect_that_nobody_knows_is_refused_wherever_it_counts(schema: Any, 
 def test_a_name_of_two_schemas_leads_nowhere(name: str) -> None:
     one, other = {"$id": name, "type": "integer"}, {"$id": "http://x/d", "type": "string"}
     schema = {"$id": "http://x/", "items": {"$ref": "d"}}
-    for documents in (
+    both: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({**schema, "$defs": {"a": one, "b": other}}, {}),
         ({**schema, "$defs": {"a": one}}, {"http://x/d": {"type": "string"}}),
-    ):
+    ]
+    for documents in both:
         with pytest.raises(UnsupportedSchemaError, match=r"#/items, \$ref: two schemas are called 'http://x/d'"):
             Grammar.from_json_schema(documents[0], resources=documents[1])
         assert takes({**documents[0], "items": True}, documents[1], "[1]")

@@ -8,7 +8,6 @@ Read on: `objects.py`, `arrays.py`, `spelling.py`, `number_text.py`, `layout.py`
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
@@ -285,9 +284,7 @@ class Emitter:
             reason = too_much("its remainders", error, "use multiples of fewer digits, or fewer of them at one place")
             self.report(place, _NUMBER_WORDS, reason, "the keyword is ignored")
             wider = tuple(
-                dataclasses.replace(
-                    piece, step=Fraction(int(piece.step != 0 and piece.step.denominator == 1)), gaps=frozenset()
-                )
+                replace(piece, step=Fraction(int(piece.step != 0 and piece.step.denominator == 1)), gaps=frozenset())
                 for piece in numbers.whole
             )
             return self.numerals.node(Numbers(wider, wider))
@@ -306,7 +303,7 @@ class _Exact(Emitter):
     """Finds out which objects have a text, in an order of members that has them all; what may wait has one."""
 
     def __init__(self, algebra: SchemaAlgebra, options: SchemaOptions, document: Document) -> None:
-        exact = dataclasses.replace(options, order="any", caps=())
+        exact = replace(options, order="any", caps=())
         super().__init__(algebra, QuickWriter(RuleBook(), exact), Problems(), document)
 
     def told(self, term: Term) -> dict[Members, bool]:

@@ -12,7 +12,6 @@ Read on: `keywords/in_place.py`, `shapes.py`.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,9 +125,7 @@ class Evaluation:
     def under(self, condition: Term, branches: list[Branch]) -> list[Branch]:
         """The same where `condition` holds as well."""
         algebra = self.reader.algebra
-        return [
-            dataclasses.replace(branch, condition=algebra.all_of(condition, branch.condition)) for branch in branches
-        ]
+        return [replace(branch, condition=algebra.all_of(condition, branch.condition)) for branch in branches]
 
     def _both(self, a: Branch, b: Branch, condition: Term) -> Branch:
         """What either evaluates is evaluated."""

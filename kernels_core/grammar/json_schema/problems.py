@@ -44,9 +44,6 @@ class Problems:
     def __len__(self) -> int:
         return len(self._found)
 
-    def __contains__(self, place: tuple[str, str]) -> bool:
-        return place in self._found
-
     @property
     def all(self) -> tuple[SchemaProblem, ...]:
         return tuple(self._found.values())
