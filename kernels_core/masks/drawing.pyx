@@ -34,7 +34,7 @@ cdef extern from *:
 
     struct Setting {
         double uniform;     // 0 <= u < 1
-        float scale;        // 1 / (temperature * ln 2), above 0; below 0: take the largest logit
+        float scale;        // 1 / (temperature * ln 2), from 0 up; below 0: take the largest logit
         float least;        // weights below 2^least, beside the largest of 1, count as 0; from -126 to 0
     };
 
@@ -184,7 +184,7 @@ cdef extern from *:
             const float power = (largests[b] - most) * scale;
             const int64_t first = b * BLOCK;
             const int count = (int)(width - first < BLOCK ? width - first : BLOCK);
-            if (whole)
+            if (whole && sums[b] > 0)       // else nothing is allowed here, and times a scale of 0 it would be NaN
                 sums[b] *= exp2((double)power);
             else if (power >= least)
                 sums[b] = Lanes<L>::weigh(
@@ -255,7 +255,7 @@ cdef extern from *:
     Draw find_draw "maskscope_drawing::find_draw"() noexcept nogil
     const int BLOCK "maskscope_drawing::BLOCK"
     const float SMALLEST "maskscope_drawing::SMALLEST"
-    float FLT_MIN, FLT_MAX
+    float FLT_MAX
     double M_LOG2E
     double log2(double) nogil
 
@@ -276,7 +276,7 @@ cdef int64_t draw_row(
     cdef int64_t blocks = (width + BLOCK - 1) // BLOCK
     setting.uniform, setting.scale, setting.least = uniform, -1, SMALLEST
     if temperature > 0:
-        setting.scale = <float>max(min(M_LOG2E / temperature, <double>FLT_MAX), <double>FLT_MIN)
+        setting.scale = <float>min(M_LOG2E / temperature, <double>FLT_MAX)
     if floor > 0:
         setting.least = <float>max(log2(floor), <double>SMALLEST)
     return draw(row, width, words, &setting, <float*>(scratch + blocks * sizeof(double)), <double*>scratch)
