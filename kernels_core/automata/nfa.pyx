@@ -20,7 +20,7 @@ from kernels_core.automata.inlining cimport Inlining
 from kernels_core.automata.members cimport ALWAYS, MemberSet
 from kernels_core.automata.edge_layout cimport find_alive, order_edges
 from kernels_core.automata.size_estimate cimport INLINED, Callee
-from kernels_core.automata.word_trie cimport Branch, Letters, WordTrie
+from kernels_core.automata.word_trie cimport Branch, Letters
 from kernels_core.clock cimport rest
 from kernels_core.grammar.tree cimport (
     ByteSet, CharSet, Choice, Empty, Literal, Never, Node, Repeat, RuleRef, Seq, TagDispatch, TokenSet, Unordered,
