@@ -22,4 +22,3 @@ cdef class Identities:
     cdef bint is_near(self, int32_t state) except -1 nogil
     cdef bytes _hash(self, bytes text)
     cdef bint _calls_nothing(self, int32_t rule) noexcept nogil
-    cdef Identity _name_of_bytes(self, int32_t rule) noexcept nogil

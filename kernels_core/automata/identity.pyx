@@ -14,10 +14,9 @@ nobody can make two different grammars collide.
 
 import os
 
-from libc.stdio cimport sprintf
 from libc.string cimport memcpy
 
-from kernels_core.automata.nfa cimport Epsilon, NfaView, RangeEdge
+from kernels_core.automata.nfa cimport NfaView
 
 from kernels_core.grammar.components import strong_components
 
@@ -104,12 +103,9 @@ cdef class Identities:
             self.of_rule.resize(rule + 1)
             self.named.resize(rule + 1, 0)
         if not self.named[rule]:
-            if self._calls_nothing(rule):
-                self.of_rule[rule] = self._name_of_bytes(rule)
-            else:
-                with gil:
-                    name = self._inside(rule)
-                    memcpy(&self.of_rule[rule], <const char*><bytes>name, sizeof(Identity))
+            with gil:
+                name = self._inside(rule)
+                memcpy(&self.of_rule[rule], <const char*><bytes>name, sizeof(Identity))
             self.named[rule] = 1
         # 16 bytes of the rule, whether this is the start of an iteration, and the place in the rule.
         first = self.tables.subsets[state].first
@@ -144,31 +140,6 @@ cdef class Identities:
         order; it is lowered."""
         cdef NfaView* nfa = &self.tables.nfas[rule].nfa
         return nfa.first[nfa.size].symbol == 0 and nfa.words == NULL and nfa.members == NULL
-
-    cdef Identity _name_of_bytes(self, int32_t rule) noexcept nogil:
-        """Name a rule that calls nothing as `_inside` would: the hash of its automaton."""
-        cdef bint counted = self.tables.min_iterations[rule] >= 0
-        cdef NfaView* nfa = &self.tables.nfas[rule].nfa
-        cdef int32_t byte_count = nfa.first[nfa.size].byte, epsilon_count = nfa.first[nfa.size].epsilon
-        cdef size_t nbytes = byte_count * sizeof(RangeEdge), epsilon_bytes = epsilon_count * sizeof(Epsilon), at
-        cdef uint8_t* text
-        self.text.resize(64 + 12 + nbytes + epsilon_bytes)
-        text = self.text.data()
-        at = sprintf(<char*>text, b"rule%d %d ", <int>counted, <int>(12 + nbytes + epsilon_bytes))
-        memcpy(text + at, &nfa.size, 4)
-        memcpy(text + at + 4, &byte_count, 4)
-        memcpy(text + at + 8, nfa.bytes, nbytes)
-        at += 8 + nbytes
-        memcpy(text + at, &epsilon_count, 4)
-        memcpy(text + at + 4, nfa.epsilons, epsilon_bytes)
-        return siphash128(text, at + 4 + epsilon_bytes, self.key_high, self.key_low)
-
-    def name_of(self, int number):
-        """What states of a lowered rule are named by, as 16 bytes; for tests, which compare it with `_inside`."""
-        cdef Identity found
-        self.identity(self.tables.start[number], &found)
-        found = self.of_rule[number]
-        return (<char*>&found)[:sizeof(Identity)]
 
     def _reaches_few(self, int root):
         reached, pending = {root}, [root]

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
-from kernels_core.automata.identity import Identities
-from tests.engine.driver import compiled, follow, mask, tokenizer
+from tests.engine.driver import follow, mask, tokenizer
 from tests.strategies import examples
 
 PIECES = [b"a", b"b", b"c", b"f", b"z", b'"', b":", b" ", b",", b"7"]
@@ -80,26 +79,3 @@ def test_a_text_may_end_where_many_words_go_on(source: str) -> None:
     for options in WAYS.values():
         matcher = GrammarMatcher(GrammarCompiler(info, options=options).compile_grammar(grammar))
         assert mask(matcher) == mask(plain)
-
-
-def test_rules_that_call_nothing_are_named_alike_in_both_ways() -> None:
-    """In C without a list of what they call, and in Python with one: equal, or a saved pool is lost."""
-    grammar = compiled(
-        Grammar.from_ebnf("""root ::= spaces word{2,9} (word | number) "." root?
-            spaces ::= " "{0,128}
-            word ::= [a-z] [a-zé-ü]* | "\\U0001f600" | "7" [a-c]
-            number ::= [0-9]+ ("." [0-9]+)?"""),
-        VOCAB,
-        Options.laboratory(inline_limit=0, unroll_limit=0),
-    )
-    mask(GrammarMatcher(grammar))
-    tables = grammar.machine.tables
-    tables.complete()
-    key = bytes(range(16))
-    named, alone = Identities(tables, key), 0
-    for rule in range(tables.rule_count):
-        if tables.begun(rule) < 0:
-            continue
-        assert named.name_of(rule) == Identities(tables, key)._inside(rule), rule
-        alone += not tables.lowering.nfa(rule).called()
-    assert alone >= 3
