@@ -13,19 +13,15 @@ from kernels_core.automata.inlining cimport Inlining
 from kernels_core.automata.edges cimport Epsilon
 from kernels_core.automata.lengths cimport ENDLESS, Lengths
 from kernels_core.automata.nfa cimport C_AFTER, Nfa, RangeEdge
-from kernels_core.automata.size_estimate cimport CALL, Callee
 from kernels_core.automata.word_trie cimport Branch, Letters, WordTrie, branch_of, is_prefix
 from kernels_core.grammar.compact_body cimport CompactBody, Diagram, ExcludedWords, ListedWords
-from kernels_core.grammar.tree cimport HOLDS_CALLS, HOLDS_TOKENS, CharSet, Empty, Literal, Node, RuleRef
-
-from kernels_core.errors import BudgetExceededError
+from kernels_core.grammar.tree cimport CharSet, Empty, Literal, Node
 
 cdef int32_t START = 0, FINAL = 1
 cdef int32_t NOWHERE = -1
 
 FIRST_STATE = 2      # of the NFA: the first one of a diagram
 
-cdef int MOST_AROUND = 64
 cdef uint8_t NO_LETTER = 0xFF        # in no UTF-8
 
 
@@ -63,18 +59,12 @@ cdef bint _spell_excluded_words(Nfa nfa, Inlining lowering, ExcludedWords exclud
     """Texts that are none of some words.
 
     A state for each prefix of a word.  From it a letter leads on in the tree, or to the rest if no word goes on so.
-    These edges are not written, but found in the tree (`WordTrie`); all else is the same automaton in all grammars.
+    These edges are not written, but found in the tree (`WordTrie`).
     """
     cdef WordTrie* tree
-    cdef Callee rest = None
     cdef bytes word
     cdef uint8_t letter
-    if type(excluded.rest) is RuleRef and not excluded.beyond.holds & (HOLDS_CALLS | HOLDS_TOKENS):
-        rest = lowering.decided((<RuleRef>excluded.rest).name)
-    if rest is not None and rest.call_kind == CALL and not rest.left_out:
-        nfa.copy_laid_out(_around(lowering, excluded))
-        nfa.symbols[0].symbol = 2 * rest.number
-    elif not _spell_around(nfa, lowering, excluded, excluded.rest, limit):
+    if not _spell_around(nfa, lowering, excluded, limit):
         return False
     tree = nfa.words.get()
     for word in excluded.words:
@@ -114,27 +104,8 @@ cdef inline bint _is_letter(const WordTrie* tree, uint8_t byte) noexcept:
     return tree.letters[byte >> 6] >> (byte & 63) & 1
 
 
-cdef Nfa _around(Inlining lowering, ExcludedWords excluded):
-    """What is around the words of `excluded`, where only the rest is called: rule 0 is called in its place."""
-    cdef Nfa around
-    cdef dict automata = lowering.limits.around
-    cdef tuple key = (<size_t><void*>excluded.beyond, <size_t><void*>excluded.letters, excluded.end)
-    known = automata.get(key)
-    if known is None:
-        around = Nfa.__new__(Nfa)
-        if not _spell_around(around, lowering, excluded, None, lowering.limits.most_states):
-            raise BudgetExceededError("automaton states", lowering.options.max_states, "what is no letter")
-        if len(automata) >= MOST_AROUND:
-            automata.clear()
-        known = automata[key] = (excluded.beyond, excluded.letters, around)
-    return <Nfa>(<tuple>known)[2]
-
-
-cdef bint _spell_around(Nfa nfa, Inlining lowering, ExcludedWords excluded, Node rest, int32_t limit) except -1:
-    """Write what `excluded` is without its words, and lay out its edges; the last state is that of no letters.
-
-    No `rest`: a call of rule 0.
-    """
+cdef bint _spell_around(Nfa nfa, Inlining lowering, ExcludedWords excluded, int32_t limit) except -1:
+    """Write what `excluded` is without its words, and lay out its edges; the last state is that of no letters."""
     cdef WordTrie* tree = new WordTrie()
     cdef int32_t i
     nfa.words.reset(tree)
@@ -145,9 +116,7 @@ cdef bint _spell_around(Nfa nfa, Inlining lowering, ExcludedWords excluded, Node
         for i in range(first, last + 1):
             tree.letters[i >> 6] |= <uint64_t>1 << (i & 63)
     tree.end, tree.beyond, tree.any_text = excluded.end, nfa.state(), nfa.state()
-    if rest is None:
-        nfa.call(tree.any_text, 0, FINAL)
-    elif not nfa.spell(lowering, rest, tree.any_text, FINAL, NOWHERE, limit):
+    if not nfa.spell(lowering, excluded.rest, tree.any_text, FINAL, NOWHERE, limit):
         return False
     if not nfa.spell(lowering, excluded.beyond, tree.beyond, tree.any_text, NOWHERE, limit):
         return False

@@ -20,7 +20,7 @@ from kernels_core.automata.inlining cimport Inlining
 from kernels_core.automata.members cimport ALWAYS, MemberSet
 from kernels_core.automata.edge_layout cimport find_alive, order_edges, take_spare_memory
 from kernels_core.automata.size_estimate cimport INLINED, Callee
-from kernels_core.automata.word_trie cimport Branch, Letters, WordTrie
+from kernels_core.automata.word_trie cimport Branch, Letters
 from kernels_core.clock cimport rest
 from kernels_core.grammar.tree cimport (
     ByteSet, CharSet, Choice, Empty, Literal, Never, Node, Repeat, RuleRef, Seq, TagDispatch, TokenSet, Unordered,
@@ -465,18 +465,6 @@ cdef class Nfa:
         self.places.swap(spare_places)
         self.places.assign(spare_places.begin(), spare_places.end())
         spare_places.clear()
-
-    cdef void copy_laid_out(self, Nfa other) noexcept:
-        """Become a copy of `other`, whose edges are laid out, without its tags and places; words may be added."""
-        self.laid_out = True
-        take_spare_memory(self.bytes, self.symbols, self.epsilons)      # gives it back: nothing was written yet
-        self._give_room_back()
-        self.size, self.may_be_dead = other.size, other.may_be_dead
-        self.bytes, self.symbols, self.epsilons = other.bytes, other.symbols, other.epsilons
-        self.first, self.alive = other.first, other.alive
-        if other.words.get() != NULL:
-            self.words.reset(new WordTrie())
-            self.words.get()[0] = other.words.get()[0]
 
     cdef void add_states(self, int32_t count) noexcept:
         """Add states without edges, behind those that are laid out: those of prefixes, whose edges `words` has."""

@@ -38,9 +38,6 @@ cdef class Limits:
     cdef dict known                     # what it costs: (the body, its cost, its width)
     # of such a body, its rule and the path there: (the body, an `Nfa`) (`nfa_builder.pyx`)
     cdef dict automata
-    # what is around the words of an `ExcludedWords` (`compact_bodies.pyx`), by the identities of what is no letter and
-    # of the letters, and the end: (what is no letter, the letters, an `Nfa`)
-    cdef dict around
 
 
 cdef Limits limits_of(options)

@@ -44,7 +44,7 @@ cdef int64_t TEXT_COPIES = 32       # copies in a text between delimiters may co
 
 # What is known of bodies that call nothing, by the limits that it depends on (`Limits`).  Bodies are kept, so none can
 # take the identity of another.
-cdef dict ESTIMATED = {}, AUTOMATA = {}, AROUND = {}
+cdef dict ESTIMATED = {}, AUTOMATA = {}
 cdef int MOST_LIMITS = 32       # that differ
 cdef int MOST_ESTIMATED = 256
 
@@ -79,7 +79,6 @@ cdef class Limits:
                          self.text_limit)
         self.known = _known_under(ESTIMATED, (self.inline_limit, self.unroll_limit))
         self.automata = _known_under(AUTOMATA, self.spelling)
-        self.around = _known_under(AROUND, self.spelling)
 
 
 cdef dict _known_under(dict families, tuple limits):
