@@ -31,7 +31,7 @@ from ..ir import (
     Unordered,
 )
 from .assertions import START, rest
-from .languages import EPSILON, NOTHING, Language, TooLarge, character, node_language, words
+from .languages import EPSILON, NOTHING, Language, TooLarge, character, words
 from .tree import (
     Alternatives,
     Call,
@@ -46,12 +46,13 @@ from .tree import (
     is_plain,
 )
 
+_NO_RULES = GrammarIR({}, "")
+
 
 def with_languages(tree: Tree) -> Tree:
     """`tree` with languages for leaves.  Raises `TooManyStates` where they are too large or too deep."""
     if is_plain(tree):
-        found = node_language(tree)
-        return _tree(tree, {}, GrammarIR({}, "")) if found is None else found
+        return _tree(tree, {}, _NO_RULES)
     match tree:
         case InOrder(items):
             return InOrder(tuple(with_languages(item) for item in items))
@@ -100,10 +101,6 @@ def _tree(node: Node, known: dict[str, Tree], ir: GrammarIR) -> Tree:
 
     def combine(node: Node, below: list[Tree]) -> Tree:
         match node:
-            case Empty():
-                return EPSILON
-            case Never():
-                return NOTHING
             case Literal(value):
                 try:
                     return words([value.decode()])
@@ -119,6 +116,10 @@ def _tree(node: Node, known: dict[str, Tree], ir: GrammarIR) -> Tree:
                 return counted(below[0], least, most)
             case RuleRef(name):
                 return known[name]
+            case Empty():
+                return EPSILON
+            case Never():
+                return NOTHING
             case ByteSet():
                 _refuse("raw bytes", node, ir)
             case TagDispatch():

@@ -28,7 +28,6 @@ from cpython.object cimport Py_EQ, Py_NE
 from kernels_core.clock cimport breathe, rest
 from kernels_core.grammar.ranges cimport canonical, contains
 from kernels_core.grammar.regular.memo cimport Memo
-from kernels_core.grammar.tree cimport CharSet, Choice, Empty, Literal, Never, Node, Repeat, Seq
 
 from kernels_core.grammar import charset
 
@@ -46,8 +45,6 @@ cdef int FEW = 64
 cdef long long HEAVY = 50_000
 # Sizes are not counted beyond this: parts that are shared count each time, which may double with every level.
 cdef long long ENDLESS = 1 << 60
-# Nodes of grammars that are nested deeper are left to those who do not recurse.
-cdef int DEEPEST_NODE = 250
 
 
 class TooManyStates(Exception):
@@ -800,42 +797,3 @@ cdef bint _reads(Language item, str text) except -1:
         if _is_all(item):
             return True
     return item.nullable
-
-
-# -- nodes of grammars ---------------------------------------------------------------------------------------------
-
-def node_language(Node node not None):
-    """The strings of `node`, or None where it holds anything else, or is nested deeply.  Raises `TooLarge`."""
-    return _language(node, 0)
-
-
-cdef Language _language(Node node, int depth):
-    cdef list below
-    cdef Language found
-    kind = type(node)
-    if kind is Literal:
-        try:
-            return Words(frozenset(((<Literal>node).value.decode(),)))
-        except UnicodeDecodeError:
-            return None
-    if kind is CharSet:
-        ranges = canonical((<CharSet>node).ranges)
-        return Chars(ranges) if ranges else _NOTHING
-    if depth > DEEPEST_NODE:
-        return None
-    if kind is Seq or kind is Choice:
-        below = []
-        for item in (<Seq>node).items if kind is Seq else (<Choice>node).items:
-            found = _language(item, depth + 1)
-            if found is None:
-                return None
-            below.append(found)
-        return bounded(concat_of(tuple(below)) if kind is Seq else union_of(tuple(below)))
-    if kind is Repeat:
-        found = _language((<Repeat>node).held[0], depth + 1)
-        if found is None:
-            return None
-        return bounded(loop(found, (<Repeat>node).minimum, (<Repeat>node).maximum))
-    if kind is Empty:
-        return _EPSILON
-    return _NOTHING if kind is Never else None
