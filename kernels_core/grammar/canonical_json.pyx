@@ -15,7 +15,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.math cimport isfinite
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
@@ -250,16 +250,15 @@ cdef class _Writer:
     cdef int quoted(self, const uint8_t* text, Py_ssize_t size) except -1:
         cdef uint8_t* to
         cdef Py_ssize_t at, escaped = 0
-        if not _has_escapes(text, size):
-            self.need(size + 2)
+        for at in range(size):
+            escaped += _is_escaped(text[at])
+        self.need(size + 5 * escaped + 2)
+        if not escaped:
             self.at[0] = c'"'
             memcpy(self.at + 1, text, size)
             self.at[size + 1] = c'"'
             self.at += size + 2
             return 0
-        for at in range(size):
-            escaped += _is_escaped(text[at])
-        self.need(size + 5 * escaped + 2)
         to = <uint8_t*>self.at
         to[0] = c'"'
         to += 1
@@ -275,39 +274,7 @@ cdef class _Writer:
 
 
 cdef inline bint _is_escaped(uint8_t byte) noexcept nogil:
-    return byte < 0x20 or byte == c'"' or byte == c"\\"
-
-
-cdef inline bint _has_escapes(const uint8_t* text, Py_ssize_t size) noexcept nogil:
-    """Whether some byte is escaped."""
-    cdef Py_ssize_t at = 0
-    cdef uint64_t eight
-    cdef uint32_t low, high
-    if size < 4:
-        while at < size:
-            if _is_escaped(text[at]):
-                return True
-            at += 1
-        return False
-    if size < 8:        # its first four bytes and its last
-        memcpy(&low, text, 4)
-        memcpy(&high, text + size - 4, 4)
-        return _needs_escape(low | <uint64_t>high << 32)
-    while at + 8 <= size:
-        memcpy(&eight, text + at, 8)
-        if _needs_escape(eight):
-            return True
-        at += 8
-    memcpy(&eight, text + size - 8, 8)
-    return _needs_escape(eight)
-
-
-cdef inline bint _needs_escape(uint64_t eight) noexcept nogil:
-    """Whether one of eight bytes is escaped: below a blank, a quote, or a backslash."""
-    cdef uint64_t quotes = eight ^ 0x2222222222222222ULL, slashes = eight ^ 0x5C5C5C5C5C5C5C5CULL
-    # (x - n) & ~x has the high bit of some byte where one is less than n, and no high bit where none is.
-    return ((((eight - 0x2020202020202020ULL) & ~eight) | ((quotes - 0x0101010101010101ULL) & ~quotes)
-             | ((slashes - 0x0101010101010101ULL) & ~slashes)) & 0x8080808080808080ULL) != 0
+    return (byte < 0x20) | (byte == c'"') | (byte == c"\\")
 
 
 cdef uint8_t* _escape(uint8_t byte, uint8_t* to) noexcept nogil:
