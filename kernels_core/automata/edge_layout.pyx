@@ -4,7 +4,10 @@
 Read on: `nfa.pyx`.
 """
 
-# With the GIL held.
+# What automata are filled in before their edges are laid out; with the GIL held.
+cdef vector[RangeEdge] spare_bytes
+cdef vector[SymbolEdge] spare_symbols
+cdef vector[Epsilon] spare_epsilons
 cdef vector[int32_t] into, back, stack
 
 
@@ -12,6 +15,13 @@ ctypedef fused Edge:
     RangeEdge
     SymbolEdge
     Epsilon
+
+
+cdef void take_spare_memory(vector[RangeEdge]& bytes, vector[SymbolEdge]& symbols, vector[Epsilon]& epsilons) noexcept:
+    """Give new, empty lists the memory that is kept."""
+    bytes.swap(spare_bytes)
+    symbols.swap(spare_symbols)
+    epsilons.swap(spare_epsilons)
 
 
 cdef void order_edges(int32_t size, vector[RangeEdge]& bytes, vector[SymbolEdge]& symbols, vector[Epsilon]& epsilons,
@@ -56,6 +66,13 @@ cdef void _sort(vector[Edge]& edges, const vector[First]& first) noexcept:
         found[into[source]] = edges[k]
         into[source] += 1
     edges.swap(found)
+    found.clear()
+    if Edge is RangeEdge:
+        found.swap(spare_bytes)
+    elif Edge is SymbolEdge:
+        found.swap(spare_symbols)
+    else:
+        found.swap(spare_epsilons)
 
 
 cdef void find_alive(int32_t size, const vector[RangeEdge]& bytes, const vector[SymbolEdge]& symbols,

@@ -85,6 +85,7 @@ cdef class Nfa:
     cpdef int32_t root(self, str rule, tuple path)
     cpdef bint fill(self, Inlining lowering, Node body, str rule, tuple path, int32_t limit) except -1
     cdef void lay_out_edges(self) noexcept
+    cdef void _give_room_back(self) noexcept
     cdef void add_states(self, int32_t count) noexcept
     cdef NfaView view(self) noexcept
     cdef bint spell(self, Inlining lowering, Node body, int32_t source, int32_t target, int32_t place,

@@ -18,7 +18,7 @@ from libc.stdint cimport int32_t, uint8_t
 
 from kernels_core.automata.inlining cimport Inlining
 from kernels_core.automata.members cimport ALWAYS, MemberSet
-from kernels_core.automata.edge_layout cimport find_alive, order_edges
+from kernels_core.automata.edge_layout cimport find_alive, order_edges, take_spare_memory
 from kernels_core.automata.size_estimate cimport INLINED, Callee
 from kernels_core.automata.word_trie cimport Branch, Letters
 from kernels_core.clock cimport rest
@@ -39,6 +39,11 @@ cdef object FIRST = itemgetter(0)
 cdef int SIDE_BY_SIDE = 8    # alternatives that are spelt out each by itself
 cdef int SHARED_CLASS = 4    # byte sequences; a character class with more is shared inside a rule
 
+# Buffers of the last automaton, for the next; only touched with the GIL held.
+cdef vector[Pending] spare_pending
+cdef vector[Tag] spare_tags
+cdef vector[Place] spare_places
+
 
 @cython.final
 @cython.no_gc                   # it holds names and nodes, which are on no cycle
@@ -48,6 +53,10 @@ cdef class Nfa:
     def __cinit__(self):
         self.size = 2
         self.roots = []
+        take_spare_memory(self.bytes, self.symbols, self.epsilons)
+        self.pending.swap(spare_pending)
+        self.tags.swap(spare_tags)
+        self.places.swap(spare_places)
 
     def __len__(self):
         return self.size
@@ -426,9 +435,7 @@ cdef class Nfa:
         self.laid_out = True
         self.entries = self.classes = self.rule_places = self.held = None
         order_edges(self.size, self.bytes, self.symbols, self.epsilons, self.first)
-        vector[Pending]().swap(self.pending)
-        self.tags.shrink_to_fit()
-        self.places.shrink_to_fit()
+        self._give_room_back()
         if self.members.get() != NULL:
             self.members.get().guard.resize(self.size, ALWAYS)
             self.members.get().update.resize(self.size, -1)
@@ -436,6 +443,16 @@ cdef class Nfa:
             find_alive(self.size, self.bytes, self.symbols, self.epsilons, FINAL, self.alive)
         else:
             self.alive.assign(self.size, 1)
+
+    cdef void _give_room_back(self) noexcept:
+        """Give the buffers of all but edges back; tags and places stay, in copies of their exact size."""
+        self.pending.swap(spare_pending)
+        self.tags.swap(spare_tags)
+        self.tags.assign(spare_tags.begin(), spare_tags.end())
+        spare_tags.clear()
+        self.places.swap(spare_places)
+        self.places.assign(spare_places.begin(), spare_places.end())
+        spare_places.clear()
 
     cdef void add_states(self, int32_t count) noexcept:
         """Add states without edges, behind those that are laid out: those of prefixes, whose edges `words` has."""
