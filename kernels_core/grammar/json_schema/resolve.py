@@ -245,7 +245,7 @@ class Documents:
     def resolve(self, reference: str, context: Context) -> Target:
         """What `$ref: reference` means in `context`.  Raises `Unresolved`."""
         quick = self._local(reference, context)
-        return quick if quick is not None else self._target(self._lookup(reference, context), reference, context)
+        return quick if quick is not None else self._target(reference, context)
 
     def resolve_dynamic(self, reference: str, context: Context) -> Target:
         """`$dynamicRef`: the outermost resource on the way here that has the same dynamic anchor."""
@@ -281,10 +281,9 @@ class Documents:
         uri, fragment = _join(context.base, reference)
         return self._names.get(uri, uri), fragment
 
-    def _lookup(self, reference: str, context: Context) -> Any:
+    def _lookup(self, reference: str, uri: str, fragment: str) -> Any:
         from referencing import exceptions
 
-        uri, fragment = self._address(reference, context)
         try:
             # From the document itself: seen from elsewhere a dynamic anchor might lead back there.
             there = self._documents().get(uri)
@@ -303,7 +302,9 @@ class Documents:
         except (ValueError, TypeError, AttributeError, KeyError) as error:
             raise Unresolved(f"the reference {reference!r} cannot be followed: {error}") from None
 
-    def _target(self, resolved: Any, reference: str, context: Context) -> Target:
+    def _target(self, reference: str, context: Context) -> Target:
+        uri, fragment = self._address(reference, context)
+        resolved = self._lookup(reference, uri, fragment)
         base = resolved.resolver._base_uri  # the library has no public name for it
         if base in self._twice:
             raise Unresolved(f"two schemas are called {base!r}, which the reference {reference!r} leads to")
@@ -311,7 +312,6 @@ class Documents:
         if dialect is None:
             root = self._documents().get(base)
             dialect = self._dialects[base] = self._dialect(root and root.contents, base, context.dialect)
-        uri, fragment = self._address(reference, context)
         entered = not fragment.startswith("/") or base != uri
         pointer = f"#{fragment}" if uri == self._base else f"{uri}#{fragment}"
         context = Context(base, self._enter_scope(context.scope, base), dialect)
