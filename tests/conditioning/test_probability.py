@@ -129,21 +129,6 @@ def test_a_stop_token_may_stand_inside_a_text(leaning: LanguageModel) -> None:
     assert found["hhe"] == pytest.approx(sum(reader.product(cut) * reader.next(cut)[stop] for cut in behind), rel=1e-4)
 
 
-def test_bounds_hold_where_control_tokens_stand_in_a_text(
-    leaning: LanguageModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("workbench.conditioning.walk.AT_ONCE", 1)  # so that the control token is looked at last
-    info = leaning.tokenizer.info
-    silent = next(token for token in info.special_token_ids if token not in info.stop_token_ids)
-    grammar = f'root ::= Token({silent}) "he" | "he" | "te"'
-    truth = wb.probability(leaning, "quick", grammar)
-    for most in range(1, truth.forwards):
-        found = wb.probability(leaning, "quick", grammar, max_forwards=most)
-        for text, one in found.items():
-            assert one.lower <= truth[text] * (1 + 1e-5)
-            assert one.upper >= truth[text] * (1 - 1e-5)
-
-
 def test_bounds_hold_wherever_the_walk_is_stopped(leaning: LanguageModel) -> None:
     truth = wb.probability(leaning, "quick", TEXTS)
     upper = 1.0

@@ -134,15 +134,13 @@ class Walk:
         if text is None:
             return Probability(self.lower, min(1.0, self.lower + self.open))
         lower, tree = self.found.get(text, 0.0), self._texts.tree
-        info = tree.model.tokenizer.info
-        vocabulary, silent = info.decoded_vocab, frozenset(info.special_token_ids)
+        vocabulary = tree.model.tokenizer.info.decoded_vocab
         upper = lower + sum(self._mass(prefix) for prefix in self._unread if text.startswith(tree.text(prefix)))
         for _, _, one in self._heap:
             before = tree.text(one.prefix)
             if text.startswith(before):
                 behind = text[len(before) :]
-                ids = one.ids[one.place :].tolist()
-                agree = [token in silent or _agree(behind, vocabulary[token]) for token in ids]
+                agree = [_agree(behind, vocabulary[token]) for token in one.ids[one.place :].tolist()]
                 mass = float(np.exp(one.log_probs[one.place :])[agree].sum()) + one.left[-1]
                 upper += float(np.exp(one.prefix.log_prob)) * mass
         return Probability(lower, min(1.0, upper))
