@@ -56,6 +56,12 @@ def test_choices_differ_and_without_a_seed_as_well(client: Client) -> None:
         assert len({choice["message"]["content"] for choice in answer["choices"]}) > 1
 
 
+def test_choices_of_a_seed_below_zero_differ(client: Client) -> None:
+    """Of Python's generator -1 and 1 are the same seed."""
+    answer = client.chat(seed=-1, n=3, max_tokens=30, temperature=2).json()
+    assert len({choice["message"]["content"] for choice in answer["choices"]}) == 3
+
+
 def test_a_client_that_goes_frees_all_rows(serving: Callable[..., Client]) -> None:
     service = serving(rows=4, pause=0.02).service
     app = _App(service)
