@@ -107,6 +107,8 @@ def test_structured_outputs_of_vllm(client: Client, asked: dict[str, Any], patte
 def test_an_object_with_a_schema_beside_its_type_fits_the_schema(client: Client) -> None:
     form = {"type": "json_object", "schema": {"enum": [{"a": 1}]}}
     assert json.loads(choice(client.chat(response_format=form))["message"]["content"]) == {"a": 1}
+    for number in (1, 1.0):  # Python's `True == 1`
+        refused(client.chat(response_format={"type": "json_object", "schema": number}))
 
 
 def test_a_call_that_a_stop_string_cuts_is_no_call(client: Client) -> None:

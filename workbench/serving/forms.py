@@ -71,7 +71,7 @@ class AnyObject(Format):
     schema_: object = Field(None, alias="schema")
 
     def form(self, base: str) -> Form:
-        if self.schema_ in (None, True, {}):
+        if self.schema_ is None or self.schema_ is True or self.schema_ == {}:
             return super().form(base)
         return Form("json_schema", base, f"{base}/schema", self.schema_)
 
