@@ -187,7 +187,9 @@ class Documents:
     def _dialect(self, schema: Any, base: str, otherwise: Dialect) -> Dialect:
         """The dialect that the schema at `base` declares, or that around it."""
         declared = schema.get("$schema") if isinstance(schema, dict) else None
-        found = self._declared(declared) if isinstance(declared, str) else otherwise
+        if not isinstance(declared, str):
+            return otherwise
+        found = self._declared(declared)
         if found is None:
             self._unknown[base] = declared
         return found or otherwise
