@@ -286,17 +286,17 @@ class Documents:
     def _lookup(self, reference: str, uri: str, fragment: str) -> Any:
         from referencing import exceptions
 
+        there = self._documents().get(uri)
+        nothing = f"the reference {reference!r} points to nothing"
+        pointer = f"#{unquote(fragment)}"  # the library takes -1 for the last of a list
+        if there is not None and is_pointer(pointer) and pointed(there.contents, pointer) is UNSET:
+            raise Unresolved(f"{nothing}{_meant(reference, there.contents)}")
         try:
             # From the document itself: seen from elsewhere a dynamic anchor might lead back there.
-            there = self._documents().get(uri)
-            pointer = f"#{unquote(fragment)}"  # the library takes -1 for the last of a list
-            if there is not None and is_pointer(pointer) and pointed(there.contents, pointer) is UNSET:
-                raise exceptions.PointerToNowhere(ref=fragment, resource=there)
             return self._documents().resolver(uri).lookup(f"#{fragment}")
         except exceptions.Unresolvable as error:
             if isinstance(error, exceptions.PointerToNowhere | exceptions.NoSuchAnchor | exceptions.InvalidAnchor):
-                meant = _meant(reference, None if there is None else there.contents)
-                raise Unresolved(f"the reference {reference!r} points to nothing{meant}") from None
+                raise Unresolved(f"{nothing}{_meant(reference, None if there is None else there.contents)}") from None
             raise Unresolved(
                 f"the document {uri!r} of the reference {reference!r} is not here; nothing is fetched, pass it in "
                 "resources={uri: schema}"
