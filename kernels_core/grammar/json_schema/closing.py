@@ -46,8 +46,11 @@ def _is_alone(pointer: str, schema: Mapping[str, Any]) -> bool:
         return True
     if words & {"enum", "const"} or not isinstance(required, list) or not isinstance(least, int | float):
         return False
-    # Of what is not required some may have no value, so only what is counts.
-    return all(isinstance(one, str) and one in members for one in required) and least <= len({*required})
+    if not all(isinstance(one, str) and one in members for one in required):
+        return False
+    # A member that goes round for ever has no value, and may be what is missing then.
+    ends = (name for name, member in members.items() if isinstance(member, Mapping) and "$ref" not in member)
+    return least <= len({*required, *ends})
 
 
 def _is_near(reference: object) -> bool:
