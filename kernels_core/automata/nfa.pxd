@@ -91,6 +91,7 @@ cdef class Nfa:
     cdef bint spell(self, Inlining lowering, Node body, int32_t source, int32_t target, int32_t place,
                     int32_t limit) except -1
     cdef int _spell_node(self, Inlining lowering, Node node, int32_t source, int32_t target, int32_t place) except -1
+    cdef int _begin(self, Inlining lowering, Node node, int32_t source, int32_t target, int32_t place) except -1
     cdef int _spell_alternatives(self, Inlining lowering, tuple items, int32_t source, int32_t target,
                                  int32_t place) except -1
     cdef int _spell_call(self, Inlining lowering, str name, int32_t source, int32_t target, int32_t place) except -1

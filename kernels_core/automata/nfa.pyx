@@ -185,7 +185,7 @@ cdef class Nfa:
                             after = self._entry(lowering, callee.name, callee.body, after)
                             continue
                     at = self.state()
-                self._defer(item, at, after, self.place(place, i))
+                self._begin(lowering, item, at, after, self.place(place, i))
                 after = at
         elif kind is Choice:
             # Alternatives may share both states: none adds an edge into `source`, or out of `target`.
@@ -194,7 +194,7 @@ cdef class Nfa:
                 self._spell_alternatives(lowering, items, source, target, place)
                 return 0
             for i in range(<int32_t>len(items)):
-                self._defer(<Node>items[i], source, target, self.place(place, i))
+                self._begin(lowering, <Node>items[i], source, target, self.place(place, i))
         elif kind is CharSet:
             self.tag(source, place)
             self._spell_class((<CharSet>node).ranges, source, target, place)
@@ -241,7 +241,7 @@ cdef class Nfa:
             elif len(pair) == 2 and type(pair[0]) is Literal:
                 words.append(((<Literal>pair[0]).value, self.place(at, 0), pair[1], self.place(at, 1)))
             else:
-                self._defer(item, source, target, at)
+                self._begin(lowering, item, source, target, at)
         words.sort(key=FIRST)
         stack.push_back(Branch(0, <int32_t>len(words), 0))
         states.push_back(source)
@@ -261,7 +261,7 @@ cdef class Nfa:
                 if word[2] is None:
                     self.epsilon(at, target)
                 else:
-                    self._defer(<Node>word[2], at, target, word[3])
+                    self._begin(lowering, <Node>word[2], at, target, word[3])
                 i += 1
             for k in range(i, branch.past):
                 self.tag(at, (<tuple>words[k])[1], branch.depth)
@@ -279,6 +279,18 @@ cdef class Nfa:
                     states.push_back(after)
                 self.bytes.push_back(RangeEdge(at, letter, letter, after))
                 i = k
+        return 0
+
+    cdef int _begin(self, Inlining lowering, Node node, int32_t source, int32_t target, int32_t place) except -1:
+        """Spell a leaf out now, anything else later."""
+        if type(node) is Literal:
+            self.spelt += 1
+            self._literal((<Literal>node).value, source, target, place)
+        elif type(node) is RuleRef:
+            self.spelt += 1
+            self._spell_call(lowering, (<RuleRef>node).name, source, target, place)
+        else:
+            self._defer(node, source, target, place)
         return 0
 
     cdef void _defer(self, Node node, int32_t source, int32_t target, int32_t place) noexcept:
