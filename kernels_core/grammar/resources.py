@@ -13,7 +13,6 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from json import JSONDecodeError
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 from weakref import WeakValueDictionary
@@ -144,7 +143,7 @@ def _copied(uri: str, document: Any, form: Form) -> _Copy:
     """A copy of the document called `uri`.  `UnsupportedSchemaError` where that is no schema."""
     try:
         copy = form.copy(document)
-    except JSONDecodeError as error:
+    except ValueError as error:  # of a number that is too long, too
         reason = f"it is no JSON: {error}"
     except RecursionError:
         reason = "it is nested too deeply"

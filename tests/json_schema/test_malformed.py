@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo, UnsupportedSchemaError
+from kernels_core import (
+    Grammar,
+    GrammarCompiler,
+    GrammarMatcher,
+    GrammarSyntaxError,
+    TokenizerInfo,
+    UnsupportedSchemaError,
+)
 from kernels_core.grammar.json_schema import explain_schema
 from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES
 from workbench.languages import Source
@@ -57,6 +65,7 @@ WRONG: dict[str, Any] = {
     "$ref": 5,
     "$dynamicRef": 5,
 }
+HUGE = '{"examples": [1e9999999999999999999]}'
 TYPES = ("string", "integer", "number", "boolean", "null", "array", "object", None)
 
 
@@ -181,3 +190,18 @@ def test_explain_schema_names_the_keyword_that_was_meant() -> None:
 def test_a_request_is_no_schema_and_says_where_its_own_is(request_: Any, said: str) -> None:
     with pytest.raises(UnsupportedSchemaError, match=said):
         Grammar.from_json_schema(request_)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda: Grammar.from_json_schema(HUGE),
+        lambda: explain_schema(HUGE),
+        lambda: Grammar.from_structural_tag(f'{{"type": "json_schema", "json_schema": {HUGE}}}'),
+        lambda: Grammar.from_lark(f"start: %json {HUGE}"),
+    ],
+    ids=["a schema", "its explanation", "a tag", "Lark"],
+)
+def test_an_exponent_that_no_decimal_has_is_an_error_of_the_text(read: Callable[[], object]) -> None:
+    with pytest.raises(GrammarSyntaxError, match="the exponent of 1e9999999999999999999 is too large"):
+        read()

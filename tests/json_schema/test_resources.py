@@ -248,6 +248,8 @@ def test_identifiers_inside_each_other_take_no_time() -> None:
         (None, "a schema must be an object or a Boolean, not null"),
         ('"a"', "a schema must be an object or a Boolean, not a string"),
         ("a", "it is no JSON: Expecting value"),
+        ("1" * 5000, "it is no JSON: Exceeds the limit"),
+        ('{"minimum": 1e-9999999999999999999}', "it is no JSON: the exponent of 1e-9999999999999999999 is too large"),
         ("[" * 100_000, "it is nested too deeply"),
         (object(), "a schema is a dict, a bool, JSON text or a pydantic model class, not object"),
         ({"enum": [{1, 2}]}, "a schema holds {1, 2}, which is not JSON"),

@@ -371,6 +371,7 @@ CALLED = {
         ({"type": "any"}, ("get_weather", "set_timer"), False),
         ({"type": "tool", "name": "set_timer"}, ("set_timer",), False),
         ({"type": "none"}, (), True),
+        ({"type": "allowed_tools", "mode": "auto", "tools": []}, (), True),
     ],
     ids=str,
 )

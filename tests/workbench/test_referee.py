@@ -193,8 +193,20 @@ def test_a_schema_that_is_nested_too_deeply_is_not_judged() -> None:
 
 def test_subschemas_of_another_draft_are_not_judged() -> None:
     other = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "integer"}
-    with pytest.raises(Unjudged, match="draft"):
-        Referee({"$ref": "a.json"}, {"a.json": other})
+    with pytest.raises(Unjudged, match=r"a\.json"):
+        Referee({"$ref": "a.json"}, {"a.json": other}).complaint("5")
     with pytest.raises(Unjudged, match="draft"):
         Referee({"$schema": "https://json-schema.org/draft/2020-12/schema", "items": other | {"$id": "b"}})
     assert Referee({"properties": {"$schema": {"type": "string"}}}).complaint('{"$schema": "a"}') is None
+
+
+def test_what_nothing_refers_to_leaves_a_schema_judged() -> None:
+    """Documents of other drafts, and patterns of names where no name is left to search."""
+    older = {"a.json": {"$schema": "http://json-schema.org/draft-07/schema#"}}
+    assert Referee({"type": "integer"}, older).complaint('"5"') is not None
+    with pytest.raises(Unjudged):
+        Referee({"$ref": "a.json"}, older).complaint("5")
+    patterns = Referee({"patternProperties": {"^a": {}}, "unevaluatedProperties": False})
+    assert patterns.complaint("5") is None
+    with pytest.raises(Unjudged):
+        patterns.complaint('{"b": 1}')

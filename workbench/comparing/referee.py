@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import partial
@@ -99,14 +99,15 @@ class Referee:
             "patternProperties": _pattern_properties,
             "additionalProperties": partial(_additional_properties, chosen.VALIDATORS["additionalProperties"]),
         }
-        if '"patternProperties"' in json.dumps([schema, documents]):
-            keywords["unevaluatedProperties"] = _unevaluated_properties
+        of_rest = chosen.VALIDATORS.get("unevaluatedProperties")
+        if of_rest and '"patternProperties"' in json.dumps([schema, documents]):
+            keywords["unevaluatedProperties"] = partial(_unevaluated_properties, of_rest)
         kind = jsonschema.validators.extend(chosen, keywords, type_checker=checker)
         draft = specification_with(chosen.META_SCHEMA["$schema"])
-        named: list[tuple[str, Resource[Any]]] = [
-            (uri, Resource.from_contents(_rewritten(_exact(document), chosen), draft))
-            for uri, document in documents.items()
-        ]
+        named: list[tuple[str, Resource[Any]]] = []
+        for uri, document in documents.items():
+            with suppress(Unjudged):  # who refers to it is not judged either
+                named.append((uri, Resource.from_contents(_rewritten(_exact(document), chosen), draft)))
         # A registry of one's own: the library's default one asks the network.
         registry = REGISTRY.with_resources(named)
         self._validator = kind(
@@ -238,8 +239,12 @@ def _additional_properties(
     yield from of_others(validator, part, value, {"properties": schema.get("properties", {})})
 
 
-def _unevaluated_properties(*_: object) -> Iterator[ValidationError]:
-    raise Unjudged("patterns of names beside `unevaluatedProperties`, which the library searches without a clock")
+def _unevaluated_properties(
+    of_rest: Any, validator: Any, part: object, value: object, schema: Mapping[str, Any]
+) -> Iterator[ValidationError]:
+    if value and isinstance(value, dict) and part is not True:
+        raise Unjudged("patterns of names beside `unevaluatedProperties`, which the library searches without a clock")
+    yield from of_rest(validator, part, value, schema)
 
 
 def _exact(document: object) -> object:

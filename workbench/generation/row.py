@@ -130,7 +130,7 @@ class Row:
 
     def __post_init__(self) -> None:
         self.unread = list(self.prompt)
-        self.random = Random(self.seed % (1 << 64))  # of a number below 0 it takes the amount
+        self.random = Random(self.seed if self.seed >= 0 else str(self.seed))  # of a number it takes the amount alone
 
     # -- what may come ----------------------------------------------------------------------------------------------
 

@@ -13,11 +13,11 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES
 from kernels_core.grammar.json_schema.misspelt import TYPES, is_stray, meant_by
+from kernels_core.grammar.json_text import exact_number
 from workbench.languages.draft import Draft, DraftError
 from workbench.languages.guess import Language, guess_text
 from workbench.languages.layout import lay_out
@@ -83,7 +83,7 @@ def _no_schema(source: Source) -> dict[str, Any] | None:
     if source.language != "json_schema":
         return None
     try:
-        value = json.loads(source.text, parse_float=Decimal)
+        value = json.loads(source.text, parse_float=exact_number)
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict):

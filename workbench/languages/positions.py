@@ -15,13 +15,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from itertools import islice
 from string import hexdigits
 from typing import NoReturn
 
 from kernels_core.errors import GrammarSyntaxError
 from kernels_core.grammar.json_schema.problems import child as child
+from kernels_core.grammar.json_text import exact_number
 from workbench.json_values import Json
 
 _DECODER = json.JSONDecoder()
@@ -144,7 +144,7 @@ def read_json(text: str) -> JsonText:
 def load_json(text: str) -> Json:
     """The value of a JSON text, numbers with a point or an exponent exact; raises `JsonSyntaxError`."""
     try:
-        value: Json = json.loads(text, parse_float=Decimal, parse_constant=no_number)
+        value: Json = json.loads(text, parse_float=exact_number, parse_constant=no_number)
     except (ValueError, RecursionError):
         read_json(text)  # knows what is wrong, where, and its cure
         raise

@@ -17,7 +17,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_origin
@@ -33,6 +32,7 @@ from kernels_core.compiler import told_elsewhere
 from kernels_core.errors import MaskscopeError
 from kernels_core.grammar.ir import GrammarIR
 from kernels_core.grammar.json_schema import SchemaArguments, SchemaOptions
+from kernels_core.grammar.json_text import exact_number
 from kernels_core.grammar.templates import model_templates
 from workbench.json_values import Json
 from workbench.languages.guess import (
@@ -316,7 +316,9 @@ class Source:
         if not self.is_json or "\n" in self.text.strip() or len(self.text) <= 100:
             return self
         try:
-            value = json.loads(self.text, parse_float=Decimal, parse_constant=no_number, object_pairs_hook=_each_once)
+            value = json.loads(
+                self.text, parse_float=exact_number, parse_constant=no_number, object_pairs_hook=_each_once
+            )
             return self.with_text(lay_out(value))
         except (ValueError, TypeError, RecursionError, MaskscopeError):  # a mistake is shown in what was typed
             return self

@@ -109,7 +109,7 @@ class Writer:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         form, block = self.constraint.calls, self.constraint.block
         self._reader = None if form is None else CallReader(form, first=self.constraint.calls_first)
-        layout = () if self.constraint.compiled is None else (LAYOUT,)
+        layout = () if self.constraint.kind in ("text", "tools") else (LAYOUT,)
         self._thoughts = None if block is None else ThoughtReader(block, *layout)
         # Markers of a format, and of reasoning, may be names of control tokens, which are in no text of an engine.
         self._special = frozenset(self.info.special_token_ids)

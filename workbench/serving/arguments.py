@@ -32,7 +32,7 @@ _KINDS: Final[dict[type, str]] = {
     dict: "object",
 }
 TRIES: Final = 1000  # values that the judge is asked about, for one call
-COMPILE_MS: Final = 1000  # of a schema, and of each value: all other answers wait
+COMPILE_MS: Final = 2000  # of a schema, and of each value: all other answers wait
 FILL_MS: Final = 250
 
 
@@ -85,8 +85,11 @@ def _judged(found: dict[str, list[str]], schema: object, whole: bool) -> tuple[s
 
     whole: the object has ended; otherwise members may follow.
     """
+    grammar = _grammar(exact_text(schema))
+    if grammar is None:
+        return None
     members = list(found.items())
-    start = GrammarMatcher(_grammar(exact_text(schema)))
+    start = GrammarMatcher(grammar)
     start.accept_string("{")
     work: list[tuple[GrammarMatcher, tuple[str, ...]]] = [(start, ())]
     for _ in range(TRIES):
@@ -113,9 +116,13 @@ def _compiler() -> GrammarCompiler:
 
 
 @lru_cache(maxsize=256)
-def _grammar(schema: str) -> CompiledGrammar:
-    """The JSON texts of the instances, spelled in any way.  What cannot be exact is not judged, as far as it goes."""
-    return _compiler().compile_json_schema(schema, any_spelling=True, lenient=True)
+def _grammar(schema: str) -> CompiledGrammar | None:
+    """The JSON texts of the instances, spelled in any way; None where there are none, or not in time.  What cannot be
+    exact is not judged, as far as it goes."""
+    try:
+        return _compiler().compile_json_schema(schema, any_spelling=True, lenient=True)
+    except MaskscopeError:
+        return None
 
 
 def _element(text: str, at: int, layout: Style) -> tuple[str, frozenset[str], str, int] | None:

@@ -144,8 +144,9 @@ class Maker:
                 "how this model writes calls is not known; the server has to be started with --tool-format",
                 code="unsupported_value",
             )
-        if request.tool_choice == "none":
-            return None
+        match request.tool_choice:
+            case "none" | {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": []}}:
+                return None
         return self._tools_with("auto" if request.tool_choice is None else request.tool_choice)
 
     def _tools_with(self, choice: object, *, arguments_alone: bool = False) -> Tools:

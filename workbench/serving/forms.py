@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
+from kernels_core.grammar.json_text import exact_number
 from workbench.languages.guess import is_ebnf
 from workbench.languages.positions import child
 from workbench.serving.body import Body, Strict, checked
@@ -49,7 +49,10 @@ class Form:
 
     def exact(self, body: Body) -> object:
         """A schema or a tag, of which no number is rounded."""
-        return json.loads(self.source(body), parse_float=Decimal)
+        try:
+            return json.loads(self.source(body), parse_float=exact_number)
+        except ValueError as error:
+            raise body.wrong(self.pointer, str(error)) from None
 
 
 FREE: Final = Form("text")

@@ -98,7 +98,7 @@ class ResponsesRequest(Sampled):
                 "max_output_tokens": limit,
                 "max_tool_calls": self.max_tool_calls,
                 "metadata": self.metadata or {},
-                "parallel_tool_calls": self.parallel_tool_calls is not False,
+                "parallel_tool_calls": parallel is not False,
                 "reasoning": {"effort": effort, "summary": None},
                 "text": {"format": {"type": "text"}, **text},
                 "tool_choice": self.tool_choice or "auto",

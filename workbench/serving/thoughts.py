@@ -17,7 +17,7 @@ from workbench.provenance.prefix import held_back
 from workbench.serving.calls import Piece, Said, Thought
 
 LAYOUT: Final = "\\n{0,2}"
-"""What stands between a block and an answer that has a grammar: a pattern."""
+"""What stands between a block and an answer that has a format: a pattern."""
 
 
 @dataclass(frozen=True, slots=True)

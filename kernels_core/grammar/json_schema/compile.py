@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import partial
 from typing import Any, NoReturn
 
@@ -18,6 +17,7 @@ from ...errors import GrammarError, GrammarSyntaxError, SchemaProblem, Unsupport
 from ...laboratory import has_mechanism
 from ..analysis import matches_something, normal_form
 from ..ir import DeferredRule, GrammarIR
+from ..json_text import exact_number
 from ..length import check_length
 from ..resources import Form, Resources, reached
 from ..rulebook import RuleBook
@@ -61,8 +61,8 @@ def _no_constant(name: str) -> NoReturn:
     raise GrammarSyntaxError(f"{name} is no JSON number", name, 0, language="JSON")
 
 
-_STRICT = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)
-_AGAIN = json.JSONDecoder(parse_float=Decimal)
+_STRICT = json.JSONDecoder(parse_float=exact_number, parse_constant=_no_constant)
+_AGAIN = json.JSONDecoder(parse_float=exact_number)
 
 
 # Characters of JSON text that are read or written in a unit of work.
@@ -111,7 +111,7 @@ def _read_shared(text: str) -> Any:
         # Parts are known by their ids: whatever a key speaks of lives in what is kept under it.
         return objects.setdefault((*made, *map(id, made.values())), made)
 
-    found = json.JSONDecoder(parse_float=Decimal, object_pairs_hook=object_of).decode(text)
+    found = json.JSONDecoder(parse_float=exact_number, object_pairs_hook=object_of).decode(text)
     look(len(text) // _READ)
     return found
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal
 from typing import Any, NoReturn
 
 from ...clock import look
 from ...errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
 from ..ir import Span
+from ..json_text import exact_number
 
 LANGUAGE = "Lark"
 
@@ -33,7 +33,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_JSON = json.JSONDecoder(parse_float=Decimal)
+_JSON = json.JSONDecoder(parse_float=exact_number)
 # These are followed by a JSON object, which is one token with its value.
 _WITH_JSON = ("%json", "%regex", "%llguidance", "%grammar_options")
 _UNCLOSED = {
@@ -119,7 +119,7 @@ class Tokens:
             self.fail(f"failed to parse JSON value after {self.kinds[-1]}: this is not JSON: {error.msg}", error.pos)
         except RecursionError:
             self.fail("this JSON is nested too deeply", at)
-        except ValueError as error:  # of a number with too many digits
+        except ValueError as error:  # of a number that is too long
             self.fail(str(error), at)
         self.values[len(self.kinds) - 1] = value
         return int(end)

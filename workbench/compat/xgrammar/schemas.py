@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 from kernels_core.errors import SchemaProblem, UnsupportedSchemaError
 from kernels_core.grammar.json_schema import SchemaArguments
+from kernels_core.grammar.json_text import exact_number
 from workbench.json_values import Json
 from workbench.languages.positions import value_at
 
@@ -38,7 +39,7 @@ def with_fallback(document: object, make: Callable[[object], T]) -> T:
         return make(document)
     except UnsupportedSchemaError as error:
         first, found = error, error
-    plain = json.loads(document, parse_float=Decimal) if isinstance(document, str) else document
+    plain = json.loads(document, parse_float=exact_number) if isinstance(document, str) else document
     loosened: list[SchemaProblem] = []
     for _ in range(_ROUNDS):
         loose = _loosened(plain, found.problems)
