@@ -242,8 +242,9 @@ def _in_threads(count: int, threads: int, work: Callable[[slice], None]) -> None
         return
     firsts = [count * part // threads for part in range(threads + 1)]
     parts = [slice(first, past) for first, past in itertools.pairwise(firsts)]
-    running = [_pool().submit(work, part) for part in parts[1:]]
+    running: list[Future[None]] = []
     try:
+        running += (_pool().submit(work, part) for part in parts[1:])
         work(parts[0])
     finally:
         _finish(running)

@@ -161,22 +161,21 @@ def partition(sets: Iterable[Ranges]) -> tuple[Ranges, ...]:
     members.
     """
     ((first_surrogate, last_surrogate),) = SURROGATES
-    events: dict[int, list[int]] = {0: [], first_surrogate: [], last_surrogate + 1: []}
+    events: dict[int, int] = {0: 0, first_surrogate: 0, last_surrogate + 1: 0}
     for number, ranges in enumerate(sets):
-        look(len(ranges) + 1)
+        look((len(ranges) + 1) * (1 + (number >> 7)))
         for low, high in ranges:
-            events.setdefault(low, []).append(number)
-            events.setdefault(high + 1, []).append(number)
-    classes: dict[frozenset[int], list[tuple[int, int]]] = {}
-    inside: set[int] = set()  # the numbers of the sets that hold the characters from `start` on
+            events[low] = events.get(low, 0) ^ (1 << number)
+            events[high + 1] = events.get(high + 1, 0) ^ (1 << number)
+    classes: dict[int, list[tuple[int, int]]] = {}
+    member = 0
     starts = sorted(events)
     for i, start in enumerate(starts):
-        look(len(inside) + 1)
-        for number in events[start]:
-            inside ^= {number}
+        look(1 + (member.bit_length() >> 7))
+        member ^= events[start]
         last = starts[i + 1] - 1 if i + 1 < len(starts) else MAX_CODE_POINT
         if start <= last and start != first_surrogate:  # surrogates are no characters
-            classes.setdefault(frozenset(inside), []).append((start, last))
+            classes.setdefault(member, []).append((start, last))
     return tuple(normalise(pairs) for pairs in classes.values())
 
 

@@ -193,7 +193,7 @@ class _Names:
 
     def look(self, uri: str, document: Any) -> None:
         """Note every name in `document`, and every one that it uses."""
-        outer = urldefrag(uri)[0]
+        outer = _absolute("", uri)
         self._own.add(outer)
         work: list[tuple[Any, tuple[str, ...]]] = [(document, (outer,))]
         while work:
@@ -214,7 +214,7 @@ class _Names:
                     if isinstance(reference, str) and not reference.startswith("#"):
                         self._used.add(tuple(_absolute(base, reference) for base in bases))
                 if isinstance(value.get("$schema"), str):
-                    self._declared.add(urldefrag(value["$schema"])[0])
+                    self._declared.add(_absolute("", value["$schema"]))
                 work += [(item, bases) for item in value.values() if isinstance(item, dict | list)]
 
     @cached_property
@@ -222,7 +222,7 @@ class _Names:
         """The URI of each document, by what it may be called.  Most schemas lead to none of thousands."""
         found: dict[str, str] = {}
         for uri, document in self._resources.items():
-            bare = urldefrag(uri)[0]
+            bare = _absolute("", uri)
             for word in _IDENTIFIERS if isinstance(document, dict) else ():
                 if isinstance(document.get(word), str):
                     found.setdefault(_absolute(bare, document[word]), uri)

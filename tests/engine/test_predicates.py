@@ -398,6 +398,7 @@ def test_what_is_refused(text: str, predicates: dict[str, Predicate], message: s
         ('start: name\nname: /a+/\n%ignore " "', "name", "let a terminal be judged"),
         ("start: LIST\nLIST: NAME /,/\nNAME: /a+/", "NAME", "is part of 'LIST'"),
         ("start: NAME\nNAME: /a+/", "OTHER", "called 'OTHER'"),
+        ('start: b ";"\nb: /a+/', "b", "'b' means something else in EBNF, so it cannot be judged: rename it"),
     ],
 )
 def test_what_is_refused_in_lark(text: str, rule: str, message: str) -> None:

@@ -238,6 +238,21 @@ def test_identifiers_inside_each_other_take_no_time() -> None:
     assert takes(schema, {"urn:a": {"const": 1}}, "1")
 
 
+def test_a_name_may_stand_twice_for_the_same_schema() -> None:
+    """Notes, the name itself and a draft that is in force anyway make no difference; 1 and true do."""
+    inner = {"$id": "http://x/b", "type": "null"}
+    root = {"$id": "http://x/", "$ref": "b", "$defs": {"b": inner}}
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "B"}
+    for document in ({"type": "null"}, inner | draft):
+        assert takes(root, {"http://x/b": document}, "null")
+    with pytest.raises(UnsupportedSchemaError, match="two schemas are called"):
+        Grammar.from_json_schema(root, resources={"http://x/b": {"type": "string"}})
+    for one, other in ((1, True), (True, 1)):
+        twice = {"properties": {"a": {"$id": "q", "const": one}, "b": {"$id": "q", "const": other}, "c": {"$ref": "q"}}}
+        with pytest.raises(UnsupportedSchemaError, match="two schemas are called"):
+            Grammar.from_json_schema(twice)
+
+
 @pytest.mark.parametrize(
     ("document", "reason"),
     [

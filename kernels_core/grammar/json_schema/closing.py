@@ -30,7 +30,15 @@ def can_close(schema: Any) -> bool:
     `False` is always safe: a schema that says more than the strict mode of OpenAI's servers reads is not looked at.
     """
     waiting: list[tuple[str, Any]] = [("#", schema)]
-    return all(_is_alone(*one) for one in schemas_of(waiting)) and len(waiting) <= MAX_SCHEMAS
+    refers = counts = False
+    for pointer, one in schemas_of(waiting):
+        if not _is_alone(pointer, one):
+            return False
+        refers |= "$ref" in one
+        if isinstance(one.get("properties"), Mapping):
+            counts |= one.get("minProperties", 0) > len({*one.get("required", ())})
+    # A member that goes round for ever has no value, and may be what is missing then.
+    return len(waiting) <= MAX_SCHEMAS and not (refers and counts)
 
 
 def _is_alone(pointer: str, schema: Mapping[str, Any]) -> bool:
@@ -46,11 +54,7 @@ def _is_alone(pointer: str, schema: Mapping[str, Any]) -> bool:
         return True
     if words & {"enum", "const"} or not isinstance(required, list) or not isinstance(least, int | float):
         return False
-    if not all(isinstance(one, str) and one in members for one in required):
-        return False
-    # A member that goes round for ever has no value, and may be what is missing then.
-    ends = (name for name, member in members.items() if isinstance(member, Mapping) and "$ref" not in member)
-    return least <= len({*required, *ends})
+    return least <= len(members) and all(isinstance(one, str) and one in members for one in required)
 
 
 def _is_near(reference: object) -> bool:

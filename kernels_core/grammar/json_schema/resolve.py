@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -24,7 +25,8 @@ from urllib.parse import unquote, urldefrag, urljoin
 from ...clock import look
 from .deferrable_schemas import UNSET, is_pointer, pointed
 from .dialect import DEFAULT, Dialect, dialect_of
-from .keywords import KEYWORDS, TABLE, schemas_in
+from .exact_text import exact_text
+from .keywords import KEYWORDS, NOTES, TABLE, schemas_in
 from .keywords.entry import Schemas
 from .problems import child
 from .values import Malformed, kind_of
@@ -151,8 +153,8 @@ class Documents:
         # Other documents may hold anything.
         self._scoped = bool(resources) or _is_scoped(text)
         self._dialects: dict[str, Dialect] = {}
-        self._schemas: dict[str, Any] = {}  # those that have names, by these
-        self._twice: set[str] = set()  # names of two that are not equal
+        self._schemas: dict[str, str] = {}  # what those that have names say, by these
+        self._twice: set[str] = set()  # names of two that say different things
         self._names: dict[str, str] = {}  # what documents call themselves, by the URIs that they are given under
         self._registry: Any = None
         self._unknown: dict[str, str] = {}  # dialects that nobody knows, by the base URIs of their schemas
@@ -165,7 +167,8 @@ class Documents:
             self._named = sum(1 for _ in islice(_NAMES[dialect.identifier].finditer(text), 2)) > named
         self._base = ""
         if isinstance(identifier, str) and not identifier.startswith("#"):
-            self._base = urldefrag(identifier)[0]
+            with suppress(Unresolved):  # `misnamed` tells it
+                self._base = _join("", identifier)[0]
         self._dialects[self._base] = self._dialect(root, self._base, dialect)
         self.root_context = Context(self._base, self._enter_scope((), self._base), dialect)
 
@@ -322,18 +325,26 @@ class Documents:
     def _note(self, document: Any, context: Context) -> None:
         """Note the dialects of all schemas in a document that have names, and names that come twice."""
         work = [(document, context)]
-        if self._schemas.setdefault(context.base, document) != document:
-            self._twice.add(context.base)
+        self._say(document, context)
         while work:
             schema, context = work.pop()
             look(20)
             if isinstance(schema, dict):
                 outer, context = context, self.inside(schema, context)
-                if context is not outer and self._schemas.setdefault(context.base, schema) != schema:
-                    self._twice.add(context.base)
+                if context is not outer:
+                    self._say(schema, context)
                 for word in schema:
                     if word in KEYWORDS:
                         work += [(one, context) for _, one in schemas_in(KEYWORDS[word], schema[word])]
+
+    def _say(self, schema: Any, context: Context) -> None:
+        """Note what a schema with a name says; that name and notes do not count."""
+        if isinstance(schema, dict):
+            unsaid = NOTES | {context.dialect.identifier, "$schema"}
+            schema = {word: value for word, value in schema.items() if word not in unsaid}
+        said = f"{context.dialect.uri} {exact_text(schema)}"
+        if self._schemas.setdefault(context.base, said) != said:
+            self._twice.add(context.base)
 
     def _has_dynamic_anchor(self, uri: str, name: str) -> bool:
         from referencing import exceptions
@@ -360,7 +371,7 @@ class Documents:
             registry = REGISTRY
         documents = {self._base: (self._root, self._dialects[self._base])}
         for uri, document in self._resources.items():
-            bare = urldefrag(uri)[0]
+            bare = _join("", uri)[0]
             documents.setdefault(bare, (document, self._dialect(document, bare, self._dialects[self._base])))
         for uri, (document, dialect) in documents.items():
             specification: Any = specification_with(dialect.specification)

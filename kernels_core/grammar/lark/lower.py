@@ -171,6 +171,9 @@ class _Lowering:
         for name, definition in scope.definitions.items():
             self.spans[names[name]] = definition.span
             marks = () if is_nested else self.marks.get(name, ())
+            if marks and names[name] != name:  # it would be asked under that name
+                reason = f"{name!r} means something else in EBNF, so it cannot be judged: rename it"
+                refuse(reason, self.source, definition.span)
             notes = _notes(definition, scope, self.source)
             if names[name] != definition.name:
                 notes = renamed_capture(notes, definition.name)

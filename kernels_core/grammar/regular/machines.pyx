@@ -31,7 +31,7 @@ cdef int MAX_POSITIONS = 8_000
 cdef int MAX_DEPTH = 150
 cdef int DEAD = 0, ALWAYS = 1, START = 2
 # Of one table, states times letters: what is done to a whole table in C looks at no clock.
-cdef int MOST_CELLS = 4_000_000
+cdef int MOST_CELLS = 16_000_000
 cdef object ONE = 1         # shifted as a Python integer, of any size
 
 

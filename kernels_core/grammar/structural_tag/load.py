@@ -30,7 +30,8 @@ def load_structural_tag(tag: Any, triggers: Sequence[str] | None = None) -> Mapp
     if isinstance(tag, list | tuple):
         if triggers is None:
             raise InvalidStructuralTagError("a list of tags needs a list of triggers", "#")
-        listed = Fields({"triggers": triggers}, "#", ("triggers",)).texts("triggers", required=True)
+        given = {"triggers": triggers if isinstance(triggers, str) else list(triggers)}
+        listed = Fields(given, "#", ("triggers",)).texts("triggers", required=True)
         return {"type": "structural_tag", "format": _older(tag, listed, "#")}
     if triggers is not None:
         raise InvalidStructuralTagError("triggers belong to a list of tags; here they are part of the format", "#")
