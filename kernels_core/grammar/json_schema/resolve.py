@@ -343,6 +343,7 @@ class Documents:
             unsaid = NOTES | {context.dialect.identifier, "$schema"}
             schema = {word: value for word, value in schema.items() if word not in unsaid}
         said = f"{context.dialect.uri} {exact_text(schema)}"
+        look(len(said) // 4)
         if self._schemas.setdefault(context.base, said) != said:
             self._twice.add(context.base)
 

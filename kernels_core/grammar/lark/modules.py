@@ -195,8 +195,8 @@ class Library:
         more: list[tuple[str, str, Span]] = []
         for statement in statements:
             for name, alias in statement.names:
-                known = (*module.definitions, *module.templates, *module.declared)
-                if name not in known:
+                if not any(name in names for names in (module.definitions, module.templates, module.declared)):
+                    known = (*module.definitions, *module.templates, *module.declared)
                     reject(f"{path!r} has no {name!r}: {undefined(name, known)}", self.text, statement.span)
                 if aliases.setdefault(name, alias or name) != (alias or name):
                     more.append((alias or name, aliases[name], statement.span))
